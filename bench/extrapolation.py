@@ -1,6 +1,7 @@
 """Classes and extrapolated profiles against the truth; how often noise makes models grow too fast.
 
-    python -m bench.extrapolation [--data-sets 200] [--no-workloads] [-o workloads/EXTRAPOLATION.md]
+    python -m bench.extrapolation [--data-sets 200] [--workloads heat2d,cg] [--limit 180]
+                                  [-o workloads/EXTRAPOLATION.md]
 
 Three parts: profiles made by known laws on grids of ranks; workloads, profiled as sequential programs and
 divided by regular blocks; the example of Section 2 of the manual.
@@ -10,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.extrapolation_workloads import workload_cases
+from bench.extrapolation_workloads import FAR, WORKLOADS, limited
 from bench.spurious_terms import DATA_SETS, study, table
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
@@ -75,6 +76,24 @@ def made_cases() -> list[Case]:
     return found
 
 
+def workload_cases(names: Collection[str], limit: float) -> tuple[list[Case], dict[str, str]]:
+    """Cases of the workloads with these names; why there is none of the others, by name."""
+    found, failed = list[Case](), dict[str, str]()
+    for own in WORKLOADS:
+        if own.name not in names:
+            continue
+        try:
+            with limited(limit):
+                runs = tuple(run for size in own.sizes for run in own.profiles(size, own.nodes))
+                (target,) = own.profiles(own.far, (FAR,))
+        except (CommAnalyzerError, TimeoutError) as error:
+            failed[own.name] = str(error)
+        else:
+            places = tuple(own.places(len(run.ranks)) for run in runs)
+            found.append(Case(own.name, runs, places, target, own.places(FAR)))
+    return found, failed
+
+
 def class_table(cases: Sequence[Case]) -> str:
     """Ranks whose class is right, by case and method: classes are named by the true class of most members."""
     lines = [
@@ -102,18 +121,30 @@ def class_table(cases: Sequence[Case]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def error_table(cases: Sequence[Case]) -> str:
+def error_table(cases: Sequence[Case], failed: Mapping[str, str]) -> str:
     """Errors at the target, by case: mean and worst over classes, and which metrics miss 5 % (or 0.05)."""
     lines = [
-        "| case | class | runs | LSys | mean of metrics | distances (mean absolute) | missed |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| case | learned from | predicted | class | runs | LSys | mean of metrics | distances | missed |",
+        "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for case in cases:
         try:
             lines += _errors(case)
         except CommAnalyzerError as error:
-            lines.append(f"| {case.name} | | | | | | {error.message} |")
+            lines.append(f"{_beginning(case)} | | | | | | {error.message} |")
+    lines += [f"| {name} | | | | | | | | {why} |" for name, why in failed.items()]
     return "\n".join(lines) + "\n"
+
+
+def _beginning(case: Case) -> str:
+    """Columns that all rows of a case have in common."""
+    ranges = [
+        f"{name} {min(values):g} to {max(values):g}"
+        for name in case.target.scale
+        if (values := [run.scale[name] for run in case.runs])
+    ]
+    point = ", ".join(f"{name} {value:g}" for name, value in case.target.scale.items())
+    return f"| {case.name} | {', '.join(ranges)} | {point}"
 
 
 def _errors(case: Case) -> list[str]:
@@ -125,7 +156,9 @@ def _errors(case: Case) -> list[str]:
     rows = []
     for own in models.classes:
         true = next((c for c in far.classes if c.name == own.name), None)
+        number = next(len(c.runs) for c in data.classes if c.name == own.name)
         if true is None:
+            rows.append(f"{_beginning(case)} | {own.name} | {number} | | | | not at the target |")
             continue
         errors = {}
         for metric in far.metrics:
@@ -135,37 +168,42 @@ def _errors(case: Case) -> list[str]:
         plain = [e for m, e in errors.items() if m not in FUNCTIONS]
         reuse = [e for m, e in errors.items() if m in FUNCTIONS]
         missed = ", ".join(f"{m} {100 * e:.1f} %" for m, e in errors.items() if e > 0.05)
-        number = next(len(c.runs) for c in data.classes if c.name == own.name)
         rows.append(
-            f"| {case.name} | {own.name} | {number} | {100 * errors['LSys']:.2f} % "
+            f"{_beginning(case)} | {own.name} | {number} | {100 * errors['LSys']:.2f} % "
             f"| {100 * sum(plain) / len(plain):.2f} % | {max(reuse, default=0.0):.3f} | {missed or 'none'} |"
         )
+    known = {own.name for own in models.classes}
+    rows += [
+        f"{_beginning(case)} | {c.name} | 0 | | | | never seen |" for c in far.classes if c.name not in known
+    ]
     return rows
 
 
-def document(data_sets: int, *, workloads: bool) -> str:
+def document(data_sets: int, workloads: Collection[str], limit: float, command: str) -> str:
     """The page."""
-    cases = made_cases()
-    if workloads:
-        cases += [Case(*case) for case in workload_cases()]
+    measured, failed = workload_cases(workloads, limit)
+    cases = [*made_cases(), *measured]
     return _PAGE.format(
         classes=class_table(cases),
-        errors=error_table(cases),
+        errors=error_table(cases, failed),
         rates=table(study(data_sets)),
         data_sets=data_sets,
+        command=command,
+        limit=limit,
     )
 
 
 _PAGE = """\
 # Classes and extrapolated profiles against the truth
 
-Made by `python -m bench.extrapolation`. *Made* profiles follow known laws (`tests/made_profiles.py`);
+Made by `{command}`. *Made* profiles follow known laws (`tests/made_profiles.py`);
 workloads are profiled as sequential programs, and their ranks are those of a division into regular blocks.
+What of a workload is not finished within {limit:g} s is a row that says so.
 
 ## Classes
 
-Runs have p = 2 ... 27 ranks and three sizes. A rank is in its class if most ranks of its class have the same
-true class (corner, edge, face, interior; end, inner).
+Runs have p = 2 ... 27 ranks and up to three sizes. A rank is in its class if most ranks of its class have the
+same true class (corner, edge, face, interior; end, inner).
 
 {classes}
 With noise, `clusters` sees ranks that differ by noise as much as by their place; `pattern` does not look at
@@ -173,9 +211,9 @@ amounts.
 
 ## Extrapolation
 
-From p <= 27 to p = 64 and 8 times the cells of the largest run. Mean relative errors of all required metrics;
-functions of reuse distances by the mean difference. *Runs*: training runs that have the class. A class that
-is in runs of one p only has no trend over p.
+To p = 64, and 8 times the cells of the largest run where the time suffices. Mean relative errors of all
+required metrics; functions of reuse distances by the mean absolute difference (*distances*). *Runs*: training
+runs that have the class. A class that is in runs of one p only has no trend over p.
 
 {errors}
 ## Terms that noise makes grow too fast
@@ -190,10 +228,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-sets", type=int, default=DATA_SETS)
-    parser.add_argument("--no-workloads", action="store_true")
+    parser.add_argument(
+        "--workloads", default=",".join(w.name for w in WORKLOADS), help="none for made ones only"
+    )
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds per workload")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args(argv)
-    text = document(options.data_sets, workloads=not options.no_workloads)
+    words = sys.argv[1:] if argv is None else argv
+    command = " ".join(("python -m bench.extrapolation", *words))
+    text = document(options.data_sets, options.workloads.split(","), options.limit, command)
     if options.output is not None:
         write_text(options.output, text, force=True)
     else:

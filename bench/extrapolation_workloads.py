@@ -2,43 +2,104 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from commanalyzer.api import analyze
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.profiles.ranks import rank_profiles
 from commanalyzer.profiles.run.measure import ProfileRequest, profile_program
 from commanalyzer.profiles.values import Profile
-from commanalyzer.request import AnalysisRequest
+from commanalyzer.request import AnalysisRequest, CompilerOptions
 from commanalyzer.scaling.laws.terms import most_cubic_grid
 from tests.made_profiles import places_of
 
-Row = tuple[str, tuple[Profile, ...], tuple[list[int], ...], Profile, list[int]]
-ROOT = Path(__file__).resolve().parents[1]
-STEPS = "3"
-HEAT = ROOT / "workloads" / "heat2d" / "heat2d.c"
-NODES = (4, 6, 9, 12, 16)
-SIZES = (24, 48, 96)
-FAR, FAR_SIZE = 64, 272
+FAR = 64
+_ROOT = Path(__file__).resolve().parents[1] / "workloads"
+_HYDRO = ("hydro3d", "mesh", "setup", "forces", "motion", "kinematics", "viscosity", "eos", "timestep")
 
 
-def workload_cases() -> Iterator[Row]:
-    """The plate of ``heat2d``, ranks in two dimensions."""
-    runs = [profile for size in SIZES for profile in heat_profiles(size, NODES)]
-    (target,) = heat_profiles(FAR_SIZE, (FAR,))
-    places = tuple(_places(len(profile.ranks)) for profile in runs)
-    yield "heat2d", tuple(runs), places, target, _places(FAR)
+@dataclass(frozen=True)
+class Workload:
+    """A program, the runs to learn from, and the one to predict on ``FAR`` ranks.
+
+    Attributes:
+        name: As in ``workloads``.
+        sources: In its folder.
+        arguments: With ``{}`` for the size n.
+        sizes: To learn from.
+        nodes: Ranks to learn from.
+        far: Size to predict: eight times the cells of the largest one, if the time suffices.
+        dimensions: Of the most cubic grid of ranks, which tells true classes apart; 0: all are alike.
+        region: Its main loop, whose communication is that of the ranks.
+        flags: Of the compiler.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    arguments: str
+    sizes: tuple[int, ...]
+    nodes: tuple[int, ...]
+    far: int
+    dimensions: int
+    region: str
+    flags: tuple[str, ...] = ()
+
+    def places(self, processes: int) -> list[int]:
+        """True class of each rank."""
+        if not self.dimensions:
+            return [0] * processes
+        return places_of(sorted(most_cubic_grid(processes, self.dimensions)))
+
+    def profiles(self, size: int, nodes: Sequence[int]) -> list[Profile]:
+        """Profiles of the ranks of the cheapest regular blocks."""
+        sources = tuple(_ROOT / self.name / source for source in self.sources)
+        arguments = tuple(self.arguments.format(size).split())
+        result = analyze(
+            sources,
+            arguments,
+            nodes=nodes,
+            regions=(self.region,),
+            effort="quick",
+            program_output="discard",
+            cflags=self.flags,
+        )
+        request = AnalysisRequest(
+            sources, arguments, program_output="discard", compiler=CompilerOptions(flags=self.flags)
+        )
+        measured = profile_program(ProfileRequest(request, scale={"n": float(size)}), SilentProgress())
+        divisions = [result.regular(p) or result.best(p) for p in nodes]
+        return [rank_profiles(measured.profile, result, division) for division in divisions]
 
 
-def _places(processes: int) -> list[int]:
-    return places_of(sorted(most_cubic_grid(processes, 2)))
+# Blocks of equal size: of others, the regular ones that are found differ from p to p.
+_FLAT, _SOLID = (4, 6, 9, 12, 16), (8, 12, 18, 27)
+_KMEANS = "kmeans", ("kmeans.c",), "{} 4 5 3", (864, 1296, 1728), (4, 8, 16, 27), 13824, 0, "kmeans"
+_HYDRO_SOURCES = tuple(f"{name}.cpp" for name in _HYDRO)
+WORKLOADS = (
+    Workload("heat2d", ("heat2d.c",), "{} 3", (24, 48, 96), _FLAT, 272, 2, "heat_solve"),
+    Workload("stencil3d", ("stencil3d.c",), "{} 3", (12, 18, 24), _SOLID, 48, 3, "stencil_run"),
+    Workload("cg", ("cg.c",), "{} 2d natural 4", (24, 36, 48), _FLAT, 136, 2, "cg_solve"),
+    Workload(*_KMEANS),
+    Workload("hydro3d", _HYDRO_SOURCES, "{} 2", (4, 6), _SOLID, 8, 3, "hydro_run", ("-std=c++17",)),
+)
 
 
-def heat_profiles(size: int, nodes: Sequence[int]) -> list[Profile]:
-    """Profiles of the ranks of square blocks of the plate."""
-    arguments = (str(size), STEPS)
-    result = analyze(HEAT, arguments, nodes=tuple(nodes), effort="quick", program_output="discard")
-    request = AnalysisRequest((HEAT,), arguments, program_output="discard")
-    sequential = profile_program(ProfileRequest(request, scale={"n": float(size)}), SilentProgress()).profile
-    return [rank_profiles(sequential, result, result.regular(p) or result.best(p)) for p in nodes]
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises ``TimeoutError`` in what takes longer."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"not finished within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -14,7 +14,7 @@ MIXES = tuple(GROUPS)
 FUNCTIONS = ("D0dreuse", "D0dreuse128", "D0ireuse", "F0bestMispredict")
 """Metrics that are functions of a reuse distance; the last one of the length of the history."""
 ILP = ("ILP0", "ILP0mem", "ILP0int", "ILP0control", "ILP0fp")
-_EXCHANGED = ("MPIsentBytes", "MPIrecvBytes", "MPIsentMessages", "MPIrecvMessages")
+EXCHANGED = ("MPIsentBytes", "MPIrecvBytes", "MPIsentMessages", "MPIrecvMessages")
 CALLS = {
     "MPIisend": "MPI_Isend",
     "MPIirecv": "MPI_Irecv",
@@ -26,7 +26,7 @@ CALLS = {
 }
 OPTIONAL = ("F0intOnly", "D0dreuse128", "MPIinstructions", *CALLS)
 """Metrics that Table 2 calls optional (those of OpenMP are read and written, but are no metrics here)."""
-SCALARS = (*("LSys", "H0branch", *ILP, "F0regreads", "F0regwrites", "MPIinstructions", *CALLS, *_EXCHANGED),)
+SCALARS = (*("LSys", "H0branch", *ILP, "F0regreads", "F0regwrites", "MPIinstructions", *CALLS, *EXCHANGED),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ def metrics_of(rank: RankProfile, processes: int) -> Metrics:
         known = {n: c for n, c in CALLS.items() if c in rank.mpi_calls or POINT_TO_POINT not in missing}
         scalars.update({name: rank.mpi_calls.get(call, 0.0) for name, call in known.items()})
     if rank.exchange is not None:
-        scalars.update(zip(_EXCHANGED, rank.exchange.totals, strict=True))
+        scalars.update(zip(EXCHANGED, rank.exchange.totals, strict=True))
     return Metrics(scalars, mixes, functions, _vector(rank, processes))
 
 

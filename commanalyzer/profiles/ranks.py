@@ -10,12 +10,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import LAYERS, Communication
 from commanalyzer.foundation.errors import ProfileError
+from commanalyzer.foundation.work import Operations, WorkWeights
+from commanalyzer.graph.build import vertex_work
+from commanalyzer.graph.contraction.dissolve import dissolve_registers
+from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.values import (
+    GROUPS,
+    INDEX,
+    SHAPE,
+    TYPES,
     Exchange,
     Float64,
     Footprint,
@@ -27,8 +36,9 @@ from commanalyzer.profiles.values import (
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
 REMARK = (
-    "instructions and accesses of a rank are its share of the work, its footprint is its share of the values;"
-    " parallelism, branches and reuse distances are those of the sequential program"
+    "instructions of a rank are its share of the work of their kind, its footprint is its share of the values"
+    " in memory; parallelism, outcomes of branches, and reuse distances within the footprint are those of the"
+    " sequential program"
 )
 _COLLECTIVES = LAYERS[2]
 _COMMUNICATION = frozenset(("mpiInstructionMix", "mpiDataExchanged", "mpiCommunicationVector"))
@@ -46,38 +56,42 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
             "expected the profile of a sequential program and a prediction for it, found those of an MPI run",
             where=profile.application,
         )
-    whole, nodes = profile.ranks[0], division.nodes
-    graph, part = result.graph, division.part
-    work = np.bincount(part, weights=graph.work_flops, minlength=nodes)
-    held = np.bincount(part, weights=graph.width_bytes.astype(np.float64), minlength=nodes)
-    by_work, by_bytes = _bounds(work.astype(np.float64)), _bounds(held.astype(np.float64))
-    mixes = _divided(whole.mix.counts, by_work)
-    numbers = {name: _divided(np.array(getattr(whole, name)), by_work) for name in _COUNTS}
-    reuse = {name: [_reuse(r, by_work) for r in getattr(whole, name)] for name in _REUSES}
+    whole, nodes, part, store = profile.ranks[0], division.nodes, division.part, result.store
+    if len(part) != store.num_vertices:  # the paper's model counts without register values
+        store = GraphStore.of(dissolve_registers(result.graph))
+    graph = store.graph()
+    held = np.where(graph.is_register, 0.0, graph.width_bytes)
+    by_bytes = _bounds(np.bincount(part, held, nodes).astype(np.float64))
+    mixes = _mixes(whole.mix, store, part, nodes)
+    accesses, by_mix = mixes[:, _rows("F0mem")].sum(axis=(1, 2, 3)), _bounds(mixes.sum(axis=(1, 2, 3)))
+    data = [_data_reuse(reuse, accesses, by_bytes) for reuse in whole.data_reuse]
+    code = [_divided(np.append(reuse.count, reuse.accesses), by_mix) for reuse in whole.instruction_reuse]
     touched = _divided(np.array([whole.footprint.data_bytes, whole.footprint.lines]), by_bytes)
-    footprints = [Footprint(b, n, whole.footprint.line_bytes, b, n) for b, n in touched.tolist()]
-    calls = {name: _divided(np.array(count), by_work) for name, count in whole.library_calls.items()}
+    executed = 0.0 if whole.branches is None else whole.branches.executed
+    counts = np.array([whole.register_reads, whole.register_writes, executed])
+    reads, writes, branches = _divided(counts, by_mix).T.tolist()
+    calls = {name: _divided(np.array(count), by_mix) for name, count in whole.library_calls.items()}
     ranks = tuple(
         replace(
             whole,
             process_id=rank,
             mix=InstructionMix(mixes[rank]),
-            footprint=footprints[rank],
+            footprint=Footprint(b, n, whole.footprint.line_bytes, b, n),
             exchange=_exchange(division.communication, rank),
             library_calls={name: float(found[rank]) for name, found in calls.items()},
-            register_reads=float(numbers["register_reads"][rank]),
-            register_writes=float(numbers["register_writes"][rank]),
-            data_reuse=tuple(found[rank] for found in reuse["data_reuse"]),
-            instruction_reuse=tuple(found[rank] for found in reuse["instruction_reuse"]),
+            register_reads=reads[rank],
+            register_writes=writes[rank],
+            data_reuse=tuple(found[rank] for found in data),
+            instruction_reuse=tuple(
+                replace(reuse, count=found[rank, :-1], accesses=float(found[rank, -1]))
+                for reuse, found in zip(whole.instruction_reuse, code, strict=True)
+            ),
+            branches=whole.branches and replace(whole.branches, executed=branches[rank]),
         )
-        for rank in range(nodes)
+        for rank, (b, n) in enumerate(touched.tolist())
     )
     scale = {**profile.scale, "p": float(nodes)}
     return Profile(profile.application, scale, ranks, (*profile.remarks, REMARK))
-
-
-_COUNTS = ("register_reads", "register_writes")
-_REUSES = ("data_reuse", "instruction_reuse")
 
 
 def counted_profile(result: AnalysisResult, scale: Mapping[str, float]) -> Profile:
@@ -125,9 +139,56 @@ def _divided(counts: Float64, bounds: Float64) -> Float64:
     return np.asarray(np.diff(ends, axis=0))
 
 
-def _reuse(reuse: Reuse, bounds: Float64) -> list[Reuse]:
-    counts, accesses = _divided(reuse.count, bounds), _divided(np.array(reuse.accesses), bounds)
-    return [replace(reuse, count=c, accesses=float(a)) for c, a in zip(counts, accesses, strict=True)]
+def _rows(group: str) -> list[int]:
+    return [INDEX[name] for name in GROUPS[group]]
+
+
+def _mixes(mix: InstructionMix, store: GraphStore, part: NDArray[np.int32], nodes: int) -> Float64:
+    """float64[p, types, ...], whole numbers whose sum over ranks is the mix.
+
+    Floating-point instructions follow the flops of the values that a rank owns, accesses and addresses its
+    accesses, integer ones its integer operations, and accesses where they serve no value (indices). What
+    else is executed (control) follows these together.
+    """
+    done = sum((site.operations for site in store.sites), Operations())
+    work = store.graph().work_flops
+
+    def shares(amount: int, weights: WorkWeights) -> Float64:
+        own = vertex_work(store.row_columns, store.sites, len(work), weights) if amount else work
+        return np.diff(_bounds(np.bincount(part, own, nodes).astype(np.float64)))
+
+    accesses = shares(done.memory, WorkWeights(0.0, 0.0, 1.0))
+    serving = min(done.integer / max(mix.counts[_rows("F0int")].sum(), 1.0), 1.0)
+    integer = serving * shares(done.integer, WorkWeights(0.0, 1.0, 0.0)) + (1.0 - serving) * accesses
+    groups = {
+        "F0mem": accesses,
+        "F0addr": accesses,
+        "F0int": integer,
+        "F0fp": shares(done.flops, WorkWeights(1.0, 0.0, 0.0)),
+    }
+    result, rest = np.zeros((nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
+    for group, amounts in groups.items():
+        result[:, _rows(group)] = _divided(mix.counts[_rows(group)], _bounds(amounts))
+        rest[_rows(group)] = False
+    result[:, rest] = _divided(mix.counts[rest], _bounds(result.sum(axis=(1, 2, 3))))
+    return result
+
+
+def _data_reuse(reuse: Reuse, accesses: Float64, by_bytes: Float64) -> list[Reuse]:
+    """Reuse of each rank: its first accesses are the lines that it touches, no distance exceeds the others.
+
+    Between two accesses of a rank to a line are no more of its own lines than of all in the sequential
+    program, unless another rank accessed the line between them.
+    """
+    lines = _divided(np.array(reuse.accesses - reuse.count.sum()), by_bytes)
+    again = np.maximum(np.diff(_bounds(accesses)) * reuse.accesses - lines, 0.0)
+    result = []
+    for touched, count in zip(lines.tolist(), _divided(reuse.count, _bounds(again)), strict=True):
+        end = 1 + int(np.searchsorted(reuse.distance, touched - 1.0))
+        accessed = float(count.sum() + touched)
+        count[end - 1 : end] += count[end:].sum()
+        result.append(replace(reuse, distance=reuse.distance[:end], count=count[:end], accesses=accessed))
+    return result
 
 
 def _exchange(communication: Communication, rank: int) -> Exchange:
@@ -136,15 +197,12 @@ def _exchange(communication: Communication, rank: int) -> Exchange:
     peer_messages = communication.peer_messages if communication.peer_messages is not None else messages
     source = np.flatnonzero(peers[:, rank] + peer_messages[:, rank])
     rest = sent - peers
-    collective = {
-        "collective_sent_bytes": float(rest[rank].sum()),
-        "collective_received_bytes": float(rest[:, rank].sum()),
-    }
+    collective = {"sent": float(rest[rank].sum()), "received": float(rest[:, rank].sum())}
     return Exchange(
         float(peers[rank].sum()),
         float(peer_messages[rank].sum()),
         source.astype(np.int64),
         peers[source, rank].astype(np.float64),
         peer_messages[source, rank].astype(np.float64),
-        {name: value for name, value in collective.items() if value},
+        {f"collective_{way}_bytes": value for way, value in collective.items() if value},
     )

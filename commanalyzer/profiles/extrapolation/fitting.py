@@ -62,22 +62,18 @@ class Learned:
 
 @lru_cache(maxsize=512)
 def _fitted(model: Learned) -> Callable[[Floats], Floats]:
-    table = columns(model.terms, np.array(model.rows))
-    return _fit(model.kind, table, np.array(model.values))
+    return _fit(model.kind, columns(model.terms, np.array(model.rows)), np.array(model.values))
 
 
 def _fit(kind: str, table: Floats, y: Floats) -> Callable[[Floats], Floats]:
     """Function from inputs to predictions; inputs and metric are standardised."""
-    centre, spread = table.mean(axis=0), table.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    level, extent = float(y.mean()), float(y.std()) or 1.0
-    learner = _learner(kind, len(y))
-    learner.fit((table - centre) / spread, (y - level) / extent)
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    def predict(inputs: Floats) -> Floats:
-        return np.asarray(learner.predict((inputs - centre) / spread) * extent + level)
-
-    return predict
+    learner = make_pipeline(StandardScaler(), _learner(kind, len(y)))
+    fitted = TransformedTargetRegressor(learner, transformer=StandardScaler()).fit(table, y)
+    return lambda inputs: np.asarray(fitted.predict(inputs))
 
 
 def _learner(kind: str, rows: int) -> Any:
@@ -144,12 +140,11 @@ def default_terms(parameters: Sequence[str], processes: str) -> tuple[str, ...]:
     Divided by the number of threads, roots give what the borders of blocks in two and three dimensions grow
     like.
     """
-    terms = [
+    return tuple(
         text.format(name)
         for name in parameters
         for text in (_PROCESS_TERMS if name == processes else _SIZE_TERMS)
-    ]
-    return tuple(terms)
+    )
 
 
 def read_terms(texts: Sequence[str], names: Sequence[str]) -> tuple[Term, ...]:
@@ -204,14 +199,8 @@ def _product(first: Term, second: Term) -> Term | None:
 
 
 def _divided(term: Term, divisor: int) -> Term | None:
-    if any(f.parameter == divisor for f in term):
-        return _reduced(term, divisor)
-    return tuple(sorted((*term, Factor(divisor, "power", Fraction(-1)))))
-
-
-def _reduced(term: Term, divisor: int) -> Term | None:
-    """The term over a parameter that it has: powers are subtracted; ``None`` for other forms."""
-    own = [f for f in term if f.parameter == divisor]
+    """The term over a parameter: powers are subtracted; ``None`` for other forms of it."""
+    own = [f for f in term if f.parameter == divisor] or [Factor(divisor, "power", Fraction(0))]
     if len(own) != 1 or own[0].form != "power":
         return None
     exponent = own[0].exponent - 1
@@ -223,8 +212,7 @@ def _reduced(term: Term, divisor: int) -> Term | None:
 
 Model = Law | Learned
 _FOLDS = 10
-_ALL_WEIGHTS = (0.0, 0.5, 1.0, 2.0)
-_FAST_WEIGHTS = (0.5,)
+_ALL_WEIGHTS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,9 +251,7 @@ class Fitter:
         else:
             propose = proposer(self.mains(setup.name), self.divisors, self.setup.interactions)
             found = select_forward(self.x, y, propose, search)
-        if found is None:
-            found = constant(y)
-        return self._law(setup.name, found)
+        return self._law(setup.name, constant(y) if found is None else found)
 
     def fit_coarse(self, setup: MetricSetup, y: Floats) -> Model:
         """Model of a number that is known to a factor of two: a power law, unless terms are given."""
@@ -294,11 +280,10 @@ class Fitter:
             )
         except ValueError as error:
             raise ConfigError(str(error), where=f"constraints of {setup.name}") from error
-        is_weighted = setup.model != "linear"
-        if setup.selection == "fast":
-            fast: tuple[float, ...] = _FAST_WEIGHTS if is_weighted else (0.0,)
-            return Search("bic" if is_weighted else "adjusted-r2", (), fast, accepts)
-        powers: tuple[float, ...] = _ALL_WEIGHTS if is_weighted else (0.0,)
+        is_weighted, is_fast = setup.model != "linear", setup.selection == "fast"
+        powers = (0.0,) if not is_weighted else (0.5,) if is_fast else _ALL_WEIGHTS
+        if is_fast:
+            return Search("bic" if is_weighted else "adjusted-r2", (), powers, accepts)
         if setup.selection == "largest":
             return Search("leave-largest-out", tuple(holdouts(scaling)), powers, accepts)
         return Search("ten-fold", tuple(folds(len(self.x))), powers, accepts)

@@ -97,15 +97,10 @@ def grid_counts(classes: Classes, processes: str) -> dict[str, GridCount]:
 
 
 END, LARGEST, CDF = "end", "max", "cdf"
-_LEVELS = 20
+_LEVELS = (np.arange(20) + 0.5) / 20
 """Equally spaced fractions; the mean error of a step function cannot be told to better than half a level."""
 _SMALLEST = 0.5  # memX of the distance 0: half of the next one
 _LEAST_MAX = 4.0  # so that the logarithm of memX over that of max stays above -1
-
-
-def levels() -> Floats:
-    """float64[20], the fractions."""
-    return (np.arange(_LEVELS) + 0.5) / _LEVELS
 
 
 def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]) -> dict[str, Model]:
@@ -126,7 +121,7 @@ def _fit_levels(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Fl
     share = table / np.where(end > 0, end, 1.0)[:, None]
     found: dict[str, Model] = {END: fitter.fit(setup, end)}
     known: dict[bytes, Model] = {}
-    for level in levels().tolist():
+    for level in _LEVELS.tolist():
         y = np.array([np.exp2(np.interp(level, own, logs)) for own in np.maximum.accumulate(share, axis=1)])
         if y.tobytes() not in known:  # levels on one step have the same distances
             known[y.tobytes()] = fitter.fit_coarse(setup, y)
@@ -185,12 +180,12 @@ def _of_levels(
     parts: Mapping[str, Model], values: Mapping[str, Floats | float], count: int, distances: Floats
 ) -> Floats:
     end = np.minimum(_at(parts[END], values, count), 1.0)
-    table = np.stack([_at(parts[f"{level:g}"], values, count) for level in levels().tolist()], axis=1)
+    table = np.stack([_at(parts[f"{level:g}"], values, count) for level in _LEVELS.tolist()], axis=1)
     logs = np.maximum.accumulate(np.log2(np.maximum(table, 1.0)), axis=1)
-    steps = logs + 1e-9 * np.arange(_LEVELS)  # equal distances: the highest level counts
+    steps = logs + 1e-9 * np.arange(len(_LEVELS))  # equal distances: the highest level counts
     asked = np.log2(1 + distances) + 1e-6
     # Half a level lies below the first one and above the last one, at their distances.
-    shares = np.stack([np.interp(asked, row, levels(), left=0.0, right=1.0) for row in steps])
+    shares = np.stack([np.interp(asked, row, _LEVELS, left=0.0, right=1.0) for row in steps])
     return np.asarray(shares * end[:, None])
 
 
@@ -438,17 +433,16 @@ def _accuracy(
     models: Models, own: ClassModels, metric: str, data: ClassData, test: ClassData | None
 ) -> Accuracy:
     observed, predicted = compared(models, own, metric, data)
-    is_tested = test is not None and metric in test.components
-    tested, guessed = (
-        compared(models, own, metric, test) if test is not None and is_tested else (np.zeros(0), np.zeros(0))
-    )
+    tested = guessed = np.zeros(0)
+    if test is not None and metric in test.components:
+        tested, guessed = compared(models, own, metric, test)
     is_function = own.models[metric].setup.type == "memFunction"
     return Accuracy(
         own.name,
         metric,
         _r2(observed, predicted),
         mean_error(observed, predicted, is_function),
-        mean_error(tested, guessed, is_function) if is_tested else float("nan"),
+        mean_error(tested, guessed, is_function),
         observed,
         predicted,
         tested,

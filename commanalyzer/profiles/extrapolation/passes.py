@@ -96,7 +96,7 @@ def setup_text(setup: Setup, data: TrainingData) -> str:
             interactions=setup.interactions,
             per_thread=str(setup.per_thread).lower(),
         ),
-        *(f"{name} = {_list(terms)}\n" for name, terms in complexity.items()),
+        *(f"{name} = {json.dumps(terms)}\n" for name, terms in complexity.items()),
         _METRICS,
         *(_metric(metric) for metric in setup.metrics),
         "\n",
@@ -109,12 +109,8 @@ def _metric(metric: MetricSetup) -> str:
     low, high = ("inf" if b == float("inf") else f"{b!r}" for b in metric.bounds)
     return (
         f'\n[metrics.{metric.name}]\ntype = "{metric.type}"\nmodel = "{metric.model}"\n'
-        f'terms = {_list(metric.terms)}\nselection = "{metric.selection}"\nbounds = [{low}, {high}]\n'
+        f'terms = {json.dumps(metric.terms)}\nselection = "{metric.selection}"\nbounds = [{low}, {high}]\n'
     )
-
-
-def _list(texts: tuple[str, ...]) -> str:
-    return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
 
 _VERSION = 1  # of keys; a change of how models are made must change it
@@ -140,8 +136,7 @@ def train(
     models so far. Raises ``FitError`` if a metric cannot be modelled, or ``only`` names one that is not
     there; ``ConfigError`` if a term or constraint is wrong.
     """
-    wrong = set(only) - {m.name for m in setup.metrics}
-    if wrong:
+    if wrong := set(only) - {m.name for m in setup.metrics}:
         known = ", ".join(m.name for m in setup.metrics)
         raise FitError(f"expected metrics of {known}, found {', '.join(sorted(wrong))}")
     progress = progress or SilentProgress()
@@ -150,7 +145,7 @@ def train(
     base = _models(data, ())
     for own in data.classes:
         progress.stage(f"models of class {own.name}")
-        before = None if previous is None else next((c for c in previous.classes if c.name == own.name), None)
+        before = _before(previous, own.name)
         trainer = _Trainer(data, own, counts, setup, before, frozenset(only))
         found.append(ClassModels(own.name, trainer.models()))
         base = _models(data, tuple(found))
@@ -173,12 +168,9 @@ def _key(setup: Setup, metric: str, own: ClassData, parts: Mapping[str, Floats],
 
 
 def _setup_key(setup: Setup, metric: str) -> object:
-    known = {m.name for m in setup.metrics}
-    keys = [setup.key(metric)] if metric in known else []
-    own = setup.metric(metric) if metric in known else next(m for m in _INTERNAL if m.name == metric)
-    if own.type.endswith("instrPercentage"):
-        keys.append(setup.key(SIZE))
-    return keys
+    own = next(m for m in (*setup.metrics, *_INTERNAL) if m.name == metric)
+    keys = [] if own in _INTERNAL else [setup.key(metric)]
+    return [*keys, setup.key(SIZE)] if own.type.endswith("instrPercentage") else keys
 
 
 def _train_counts(
@@ -191,7 +183,8 @@ def _train_counts(
     for own in data.classes:
         parts = {"": own.threads}
         key = _key(setup, THREADS, own, parts, repr(known.get(own.name)))
-        before = None if previous is None else _before(previous, own.name, THREADS)
+        kept = _before(previous, own.name)
+        before = None if kept is None else kept.models.get(THREADS)
         if before is not None and (before.key == key or (only and THREADS not in only)):
             found.append(before)
             continue
@@ -206,9 +199,8 @@ def _train_counts(
     return found
 
 
-def _before(previous: Models, name: str, metric: str) -> MetricModel | None:
-    own = next((c for c in previous.classes if c.name == name), None)
-    return None if own is None else own.models.get(metric)
+def _before(previous: Models | None, name: str) -> ClassModels | None:
+    return None if previous is None else next((c for c in previous.classes if c.name == name), None)
 
 
 class _Trainer:

@@ -20,7 +20,7 @@ from commanalyzer.profiles.document import profile_text
 from commanalyzer.profiles.extrapolation.data import COUNTS, REST
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
 from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS
-from commanalyzer.profiles.metrics import CALLS, FUNCTIONS, ILP
+from commanalyzer.profiles.metrics import CALLS, EXCHANGED, FUNCTIONS, ILP
 from commanalyzer.profiles.values import (
     DATA_INDEX,
     DEFAULT_WINDOW,
@@ -207,11 +207,6 @@ def _branches(
 
 def _exchange(values: Mapping[str, float]) -> Exchange:
     """Totals; where they come from is not extrapolated: one source stands for all."""
-    received = np.array([values["MPIrecvBytes"]]), np.array([values["MPIrecvMessages"]])
-    return Exchange(
-        values["MPIsentBytes"],
-        values["MPIsentMessages"],
-        np.zeros(1, dtype=np.int64),
-        received[0],
-        received[1],
-    )
+    sent, received, sent_messages, messages = (values[name] for name in EXCHANGED)
+    source = np.zeros(1, dtype=np.int64)
+    return Exchange(sent, sent_messages, source, np.array([received]), np.array([messages]))

@@ -62,8 +62,7 @@ def acceptance(
     """
     if not constraints:
         return None
-    wrong = [name for name in constraints.increasing if name not in names]
-    if wrong:
+    if wrong := [name for name in constraints.increasing if name not in names]:
         raise ValueError(f"constraint along {wrong[0]}, which is none of {', '.join(names)}")
     grid = np.stack(
         np.meshgrid(
@@ -236,8 +235,7 @@ class _SetupFile(msgspec.Struct, forbid_unknown_fields=True):
 
 def _setup(file: _SetupFile, base: Setup) -> Setup:
     names = [m.name for m in base.metrics]
-    wrong = file.metrics.keys() - set(names)
-    if wrong:
+    if wrong := file.metrics.keys() - set(names):
         raise ValueError(f"unknown metrics {', '.join(sorted(wrong))}; known are {', '.join(names)}")
     metrics = tuple(_metric(m, file.metrics.get(m.name, {})) for m in base.metrics)
     return Setup(metrics, file.complexity, file.interactions, file.per_thread)

@@ -11,8 +11,10 @@ of code for lines of 64 and 128 bytes, parallelism.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -79,21 +81,16 @@ class _ProfileReader:
     """Takes arrays from the file in its order."""
 
     def __init__(self, path: Path) -> None:
-        self._content = path.read_bytes()
-        self._path = path
-        self._at = 0
+        self._path, self._content = path, BytesIO(path.read_bytes())
 
     def take(self, kind: str, *shape: int) -> NDArray[np.generic]:
         """Next array; ``ProfileError`` if the file ends before."""
-        count = int(np.prod(shape, dtype=np.int64))
-        size = count * np.dtype(kind).itemsize
-        if self._at + size > len(self._content):
+        size = math.prod(shape) * np.dtype(kind).itemsize
+        if len(found := self._content.read(size)) < size:
             raise ProfileError(
                 "expected a whole profile run, found one that ended early", where=str(self._path)
             )
-        found = np.frombuffer(self._content, kind, count, self._at).reshape(shape)
-        self._at += size
-        return found
+        return np.frombuffer(found, kind).reshape(shape)
 
     def integers(self, *shape: int) -> Int64:
         """Next array of whole numbers."""

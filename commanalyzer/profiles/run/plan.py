@@ -18,54 +18,40 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.profiles.values import DATA_INDEX, GROUPS, INDEX, SHAPE, VECTOR_LENGTHS
+from commanalyzer.profiles.values import DATA_INDEX, GROUPS, INDEX, SHAPE, TYPES, VECTOR_LENGTHS
 from commanalyzer.program.ir.model import BasicBlock, Function, Instruction, IrType, Module
 from commanalyzer.program.ir.types import size_bytes
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.rewrite import patched
 
+_NAMESAKES = ("int_arith_", "bitwise_", "conversion_", "control_", "misc_")
 _OPCODES = {
+    **{t.removeprefix(prefix): t for prefix in _NAMESAKES for t in TYPES if t.startswith(prefix)},
+    **{f"f{t.removeprefix('fp_arith_')}": t for t in TYPES if t.startswith("fp_arith_")},
     "load": "load",
     "store": "store",
     "getelementptr": "address_arith_get_elem_ptr_arith",
     "alloca": "address_arith_alloca_arith",
-    **{name: f"int_arith_{name}" for name in ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem")},
     "icmp": "int_cmp",
-    **{name: f"bitwise_{name}" for name in ("and", "or", "xor")},
     "shl": "bitwise_shift_left",
     "lshr": "bitwise_logical_shift_right",
     "ashr": "bitwise_arith_shift_right",
-    **{name: f"conversion_{name}" for name in ("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui")},
-    **{
-        name: f"conversion_{name}"
-        for name in ("fptosi", "uitofp", "sitofp", "inttoptr", "ptrtoint", "bitcast")
-    },
     "ptrtoaddr": "conversion_ptrtoint",
     "addrspacecast": "conversion_address_space_cast",
-    **{f"f{name}": f"fp_arith_{name}" for name in ("add", "sub", "mul", "div", "rem")},
     "fneg": "fp_arith_sub",
     "fcmp": "fp_cmp",
-    "call": "control_call",
     "callbr": "control_call",
-    "ret": "control_ret",
     "br": "control_branch",
-    "switch": "control_switch",
     "indirectbr": "control_indirectBr",
-    "invoke": "control_invoke",
-    "resume": "control_resume",
-    "unreachable": "control_unreachable",
     "extractelement": "llvm_vector_extract_element",
     "insertelement": "llvm_vector_insert_element",
     "shufflevector": "llvm_vector_shuffle_vector",
     "extractvalue": "aggregate_extract_value",
     "insertvalue": "aggregate_insert_value",
-    "select": "misc_select",
     "atomicrmw": "atomic_memory",
     "cmpxchg": "atomic_memory",
     "phi": "phi",
     "fence": "sync",
-    "landingpad": "misc_landingpad",
-    "va_arg": "misc_va_arg",
 }
 # Intrinsics that are instructions of a machine; the first pattern that fits. A fused multiply-add is two.
 _INTRINSICS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -99,11 +85,12 @@ _FLOATS = {
     "bfloat": "float_16bits",
     "float": "float_32bits",
     "double": "float_64bits",
+    "x86_fp80": "float_80bits",
+    "fp128": "float_128bits",
+    "ppc_fp128": "float_128bits_powerpc",
 }
-_WIDE_FLOATS = {"x86_fp80": "float_80bits", "fp128": "float_128bits", "ppc_fp128": "float_128bits_powerpc"}
 _DATA_NAMES = {"struct": "struct_type", "array": "array_type", "ptr": "pointer_type"}
 
-CLASSES = ("mem", "int", "ctrl", "fp", "other")
 _CLASS_OF = {
     **dict.fromkeys(GROUPS["F0mem"], 0),
     **dict.fromkeys((*GROUPS["F0int"], *GROUPS["F0addr"]), 1),
@@ -124,11 +111,8 @@ class Kind:
 
     @property
     def parallelism_class(self) -> int:
-        """Index into ``CLASSES``."""
-        return _CLASS_OF.get(_NAMES[self.types[0]], 4) if self.types else 4
-
-
-_NAMES = tuple(INDEX)
+        """0 memory, 1 integer, 2 control, 3 floating point, 4 other."""
+        return _CLASS_OF.get(TYPES[self.types[0]], 4) if self.types else 4
 
 
 def kind_of(instruction: Instruction) -> Kind:
@@ -175,7 +159,7 @@ def data_of(type_: IrType) -> tuple[int, int]:
 
 def _data(type_: IrType) -> int:
     if type_.kind == "float":
-        return DATA_INDEX[{**_FLOATS, **_WIDE_FLOATS}.get(type_.text, "misc")]
+        return DATA_INDEX[_FLOATS.get(type_.text, "misc")]
     if type_.kind == "int":
         return DATA_INDEX.get(f"int_{type_.bits}bits", DATA_INDEX["int_misc"])
     return DATA_INDEX[_DATA_NAMES.get(type_.kind, "misc")]
@@ -394,10 +378,7 @@ class _Tables:
     """Builds the arrays of the plan file."""
 
     def __init__(
-        self,
-        module: Module,
-        segments: Sequence[CodeSegment],
-        kinds: Sequence[Sequence[Kind]],
+        self, module: Module, segments: Sequence[CodeSegment], kinds: Sequence[Sequence[Kind]]
     ) -> None:
         self._module, self._segments, self._kinds = module, segments, kinds
         self._registers = [_numbered(module, i) for i in range(len(module.functions))]
@@ -505,11 +486,7 @@ def _numbered(module: Module, number: int) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _facts(
-    module: Module,
-    segments: Sequence[CodeSegment],
-    kinds: Sequence[Sequence[Kind]],
-) -> SegmentFacts:
+def _facts(module: Module, segments: Sequence[CodeSegment], kinds: Sequence[Sequence[Kind]]) -> SegmentFacts:
     used = [_used_registers(module, i) for i in range(len(module.functions))]
     external = {d.name for d in module.declarations}
     entries: list[tuple[int, int]] = []

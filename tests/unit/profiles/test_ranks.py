@@ -9,12 +9,21 @@ from commanalyzer.communication.matrix import CallCounts, Communication, Counted
 from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.value_graph import Site
 from commanalyzer.profiles.document import FIELDS, profile_text
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.ranks import counted_profile, rank_profiles
-from commanalyzer.profiles.values import Profile
+from commanalyzer.profiles.values import (
+    INDEX,
+    Branches,
+    Footprint,
+    InstructionMix,
+    Profile,
+    Reuse,
+    no_instructions,
+)
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from tests.graphs import grid
+from tests.graphs import build, copied, grid, row
 from tests.samples import sample_decomposition, sample_result
 from tests.unit.profiles.profiles import some_profile, some_rank
 
@@ -44,8 +53,13 @@ def test_ranks_add_up_to_the_sequential_profile(nodes: int) -> None:
     assert sum(r.footprint.data_bytes for r in ranks) == before.footprint.data_bytes
     assert sum(r.library_calls["printf"] for r in ranks) == before.library_calls["printf"]
     for which in range(2):
-        assert np.array_equal(sum(r.data_reuse[which].count for r in ranks), before.data_reuse[which].count)
-        assert sum(r.data_reuse[which].accesses for r in ranks) == before.data_reuse[which].accesses
+        own = [r.data_reuse[which] for r in ranks]
+        assert sum(r.count.sum() for r in own) == before.data_reuse[which].count.sum()
+        assert sum(r.accesses for r in own) == before.data_reuse[which].accesses
+    code = before.instruction_reuse[0]
+    assert np.array_equal(sum(r.instruction_reuse[0].count for r in ranks), code.count)
+    assert sum(r.instruction_reuse[0].accesses for r in ranks) == code.accesses
+    assert sum(r.branches.executed for r in ranks if r.branches) == 9
     sent = sum(r.exchange.sent_bytes for r in ranks if r.exchange)
     received = sum(r.exchange.received_bytes.sum() for r in ranks if r.exchange)
     assert sent == received == division.communication.comm_bytes.sum()
@@ -57,6 +71,50 @@ def test_instructions_follow_the_work() -> None:
     n = 144
     share = sum(range(n // 2)) / sum(range(n))
     assert ranks[0].mix.instructions == pytest.approx(share * some_rank().mix.instructions, abs=4)
+
+
+def test_instructions_follow_the_operations_of_their_kind() -> None:
+    """Rank 0 owns a value of 40 flops and 60 accesses, rank 1 one of 8 integer operations and 20 accesses."""
+    graph = build(4, [row(0, 2, count=10), copied(1, 3, count=10)])
+    sites = (
+        Site("main", "a.c", 1, "store", 8, flops=40, memory_ops=60),
+        Site("main", "a.c", 2, "store", 8, integer_ops=8, memory_ops=20),
+    )
+    counts = no_instructions()
+    names = ("load", "fp_arith_add", "address_arith_get_elem_ptr_arith", "int_arith_add", "control_branch")
+    counts[[INDEX[name] for name in names], 0, 0] = 100, 40, 8, 16, 164
+    branches = Branches(np.array([0]), np.array([1.0]), np.array([0.5]), 164)
+    whole = replace(some_rank(), mix=InstructionMix(counts), branches=branches)
+    division = replace(sample_decomposition(2), owners=Owners.of(np.array([0, 1, 0, 1], dtype=np.int32)))
+    store = GraphStore.of(replace(graph, sites=sites))
+    result = replace(sample_result(), store=store, decompositions=(division,))
+    ranks = rank_profiles(Profile("x", {}, (whole,)), result, division).ranks
+    found = [[r.mix.counts[INDEX[name]].sum() for r in ranks] for name in ("load", "fp_arith_add")]
+    assert found == [[75, 25], [40, 0]]
+    assert [r.mix.group("F0addr").sum() for r in ranks] == [6, 2]
+    # 8 of 16 integer instructions serve the value of rank 1, the others are indices: 3 in 4 of rank 0.
+    assert [r.mix.group("F0int").sum() for r in ranks] == [6, 10]
+    assert [r.mix.group("F0control").sum() for r in ranks] == [75 + 40 + 6 + 6, 25 + 2 + 10]
+    assert [r.branches.executed for r in ranks if r.branches] == [127, 37]
+
+
+def test_reuse_distances_stay_within_the_footprint() -> None:
+    """288 lines, 18 on each of 16 ranks: none is reused farther than the 17 others, in the entry up to 32."""
+    result, division = _divided(16)
+    store = GraphStore.of(grid(12)).with_work(np.ones(288))
+    count = np.array([1600.0, 0, 0, 0, 0, 1600])
+    reuse = Reuse(64, np.array([0, 16, 32, 64, 128, 256]), count, 3200 + 288)
+    counts = no_instructions()
+    counts[INDEX["load"], 0, 0] = 3488
+    whole = replace(
+        some_rank(), mix=InstructionMix(counts), data_reuse=(reuse,), footprint=Footprint(288 * 64, 288)
+    )
+    ranks = rank_profiles(Profile("x", {}, (whole,)), replace(result, store=store), division).ranks
+    for rank in ranks:
+        (own,) = rank.data_reuse
+        assert rank.footprint.lines == 18
+        assert (own.distance.tolist(), own.accesses) == ([0, 16, 32], 218)
+        assert own.count.tolist() == [100, 0, 100]
 
 
 def test_the_scale_names_the_ranks() -> None:
