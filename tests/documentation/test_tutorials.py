@@ -25,8 +25,8 @@ _LAX = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _TIMEOUT_S = 900
 # Blocks that need MPI, SimGrid, a cluster, minutes, or files of the reader's.
 _NOT_RUN = {
-    **dict.fromkeys(("allocations", "count-mpi", "languages", "simulate"), 1),
-    **dict.fromkeys(("bound", "build-systems", "compose"), 2),
+    **dict.fromkeys(("count-mpi", "languages", "simulate"), 1),
+    **dict.fromkeys(("allocations", "bound", "build-systems", "compose"), 2),
     "extrapolate": 4,
 }
 
