@@ -81,13 +81,14 @@ def _doubt(shown: _Divisions, against: _Divisions, store: GraphStore, other: Gra
     if abs(more[key]) < _WORTH_SAYING:
         return []
     one, two = (_temporaries(graph) for graph in (store, other))
-    names = sorted(n for n in one.keys() | two if one[n] != two[n])
+    names = sorted(n for n in one.keys() | two if one[n] != two[n]) or sorted(one.keys() | two)
     is_shared = two.total() > one.total()
+    known = f" (if you know: --private NAME or --shared NAME for {', '.join(names)})" if names else ""
     taken, otherwise = ("shared by", "private to") if is_shared else ("private to", "shared by")
     return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
         f"taken as {taken} its elements; as {otherwise} them, the division of {key} nodes would move "
-        f"{_times(1 + more[key])} (if you know: --private NAME or --shared NAME for {', '.join(names)})"
+        f"{_times(1 + more[key])}{known}"
     ]
 
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, reached
 from commanalyzer.program.ir.libcalls import CallKind, default_library
 from commanalyzer.program.ir.loops.combinations import extremum_stores
-from commanalyzer.program.ir.loops.induction import loop_guards
+from commanalyzer.program.ir.loops.induction import is_computed_place, loop_guards
 from commanalyzer.program.ir.model import DESCRIPTOR, Function, Instruction, IrType, Module, Operand
 from commanalyzer.program.ir.parsing.parser import parse_module
 
@@ -160,7 +160,10 @@ class _Guards:
         """It is computed from something that was loaded from a computed place."""
         found = (self.defined.get(name, ("", None))[1] for name in reached([condition.text], self._inputs))
         return any(
-            i is not None and i.opcode == "load" and i.type.kind != "ptr" and self._varies(i.operands[0].text)
+            i is not None
+            and i.opcode == "load"
+            and i.type.kind != "ptr"
+            and is_computed_place(i.operands[0].text, self._made)
             for i in found
         )
 
@@ -172,17 +175,12 @@ class _Guards:
         is_of_numbers = made is not None and all(o.type.kind != "ptr" for o in made.operands)
         return is_of_numbers and self._is_of_elements(condition)
 
-    def _inputs(self, name: str) -> list[str]:
-        _, made = self.defined.get(name, ("", None))
-        return [] if made is None or made.opcode == "load" else [o.text for o in made.operands]
+    def _made(self, name: str) -> Instruction | None:
+        return self.defined.get(name, ("", None))[1]
 
-    def _varies(self, pointer: str) -> bool:
-        """The place depends on a number, or is one of several."""
-        _, made = self.defined.get(pointer, ("", None))
-        if made is None or made.opcode not in ("getelementptr", "phi", "select", "load"):
-            return False
-        is_computed = any(o.is_local for o in made.operands[1:])
-        return made.opcode in ("phi", "select") or is_computed or self._varies(made.operands[0].text)
+    def _inputs(self, name: str) -> list[str]:
+        made = self._made(name)
+        return [] if made is None or made.opcode == "load" else [o.text for o in made.operands]
 
     def _otherwise(self, label: str) -> list[str]:
         """The empty blocks that are executed instead of a block, if all ways around it are such."""

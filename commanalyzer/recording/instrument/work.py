@@ -12,7 +12,7 @@ from commanalyzer.foundation.work import Operations
 from commanalyzer.program.frontend.decisions import is_added
 from commanalyzer.program.ir.cfg import ControlFlow, reached
 from commanalyzer.program.ir.libcalls import CallKind
-from commanalyzer.program.ir.loops.induction import loop_guards
+from commanalyzer.program.ir.loops.induction import is_computed_place, loop_guards
 from commanalyzer.program.ir.model import DESCRIPTOR, BasicBlock, Instruction
 from commanalyzer.program.ir.names.debug_info import is_library
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
@@ -354,16 +354,16 @@ class _Costs:
             ):
                 yield found
 
+    def _made(self, name: str) -> Instruction | None:
+        found = self.values.definitions.get(name)
+        return None if found is None else found.instruction
+
     def _is_element(self, load: Instruction) -> bool:
-        """Whether a number is loaded from an address that is computed from another, or was loaded."""
-        kind, pointer = load.type, self.values.definitions.get(load.operands[0].text)
-        if kind.kind == "ptr" or (kind.kind == "int" and kind.bits <= 8) or DESCRIPTOR in load.flags:
-            return False
-        while pointer is not None and pointer.instruction.opcode == "getelementptr":
-            if any(o.is_local for o in pointer.instruction.operands[1:]):
-                return True
-            pointer = self.values.definitions.get(pointer.instruction.operands[0].text)
-        return pointer is not None and pointer.instruction.opcode in ("phi", "select", "load")
+        """Whether it is a number, no letter, and from a place that is computed."""
+        kind = load.type
+        is_number = kind.kind != "ptr" and (kind.kind != "int" or kind.bits > 8)
+        is_data = is_number and DESCRIPTOR not in load.flags
+        return is_data and is_computed_place(load.operands[0].text, self._made)
 
     def _counts_rounds(self, name: str) -> bool:
         """Whether a register is a loop's counter, or a constant number of steps from it."""

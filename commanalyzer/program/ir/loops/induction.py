@@ -14,7 +14,7 @@ behind the loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, reached
@@ -301,6 +301,15 @@ def _rounds(left: Polynomial, right: Polynomial, predicate: str, number: str) ->
 
 
 _ENDS = frozenset({"load", "phi", "atomicrmw", "cmpxchg", "alloca", "invoke", "va_arg", "landingpad"})
+
+
+def is_computed_place(pointer: str, made_by: Callable[[str], Instruction | None]) -> bool:
+    """Whether a place depends on a number, or is one of several; ``made_by`` says what defines a name."""
+    made = made_by(pointer)
+    if made is None or made.opcode not in ("getelementptr", "phi", "select", "load"):
+        return False
+    is_computed = made.opcode in ("phi", "select") or any(o.is_local for o in made.operands[1:])
+    return is_computed or is_computed_place(made.operands[0].text, made_by)
 
 
 def loop_guards(function: Function, cfg: ControlFlow) -> frozenset[str]:
