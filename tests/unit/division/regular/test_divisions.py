@@ -212,28 +212,6 @@ def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "message"),
-    [
-        ([*range(8), *range(9, 16)], "used elements of 'u', found none for 1, the first at element 8"),
-        ([*range(16), 3], "once, found element 3 again"),
-        ([*range(17)], "expected elements 0 to 15 of 'u', found 16"),
-    ],
-)
-def test_owner_maps_have_every_element_once(tmp_path: Path, places: list[int], message: str) -> None:
-    path = tmp_path / "map.csv"
-    path.write_text("\n".join(["object,index,part", *(f"u,{i},0" for i in places)]))
-    with pytest.raises(ConfigError, match=message):
-        map_owners(with_arrays(("u", 16)), read_owner_map(path))
-
-
-def test_owner_maps_of_numpy_are_for_all_arrays_of_their_length(tmp_path: Path) -> None:
-    path = tmp_path / "map.npy"
-    np.save(path, np.arange(16) // 8)
-    found = map_owners(with_arrays(("u", 16), ("v", 20)), read_owner_map(path))
-    assert found.tolist() == [0] * 8 + [1] * 8 + [-1] * 20
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a,b,c\n", "does not begin with object,index,part"),

@@ -96,15 +96,6 @@ def test_a_matrix_keeps_its_own_shape_beside_vectors_that_look_square() -> None:
     assert (n, n) in {family[0].extents for family in shape_families(graph, arrays)}
 
 
-def test_arrays_without_work_are_not_cut_alone() -> None:
-    graph = product(12, 16, 14)
-    heavy = layouts_of(graph).heavy
-    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
-    names = {id(s.array): s for family in shape_families(graph, arrays) for s in family}
-    assert len(heavy) == 1
-    assert len(names) == 3
-
-
 def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
     graph = with_arrays(("u", 16))
     cuts = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)[0]
