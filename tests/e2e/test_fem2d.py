@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import Analyse
 from tests.e2e.mpi_programs import compile_mpi, run_mpi
-from tests.native import ROOT, compile_c, numbers, run
+from tests.native import ROOT, compile_native, numbers, run
 
 FOLDER = ROOT / "workloads" / "fem2d"
 LABELS = ("sum", "norm", "momentum")
@@ -19,7 +19,7 @@ WORD = 8
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sequential program with trapping checks."""
-    return compile_c(FOLDER / "fem2d.c", tmp_path_factory.mktemp("fem2d") / "fem2d", *CHECKS)
+    return compile_native(FOLDER / "fem2d.c", tmp_path_factory.mktemp("fem2d") / "fem2d", *CHECKS)
 
 
 @pytest.fixture(scope="module")
