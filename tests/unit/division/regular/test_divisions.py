@@ -15,6 +15,7 @@ from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, sha
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
 from tests.graphs import build, homed, row
+from tests.unit.division.measures import none_removed
 
 
 def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ()) -> ValueGraph:
@@ -28,7 +29,7 @@ def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ())
 
 
 def extents(graph: ValueGraph) -> list[dict[str, tuple[tuple[int, ...], int]]]:
-    arrays = find_arrays(graph, np.zeros(graph.num_vertices, dtype=np.bool_))
+    arrays = find_arrays(graph, none_removed(graph))
     return [
         {graph.objects[s.array.number].name: (s.extents, s.components) for s in family}
         for family in shape_families(graph, arrays)
@@ -112,8 +113,8 @@ def test_process_grids_are_all_factorisations() -> None:
 
 
 def shaped(graph: ValueGraph, name: str, shape: tuple[int, ...]) -> Shaped:
-    none = np.zeros(graph.num_vertices, dtype=np.bool_)
-    return next(Shaped(a, shape) for a in find_arrays(graph, none) if graph.objects[a.number].name == name)
+    arrays = find_arrays(graph, none_removed(graph))
+    return next(Shaped(a, shape) for a in arrays if graph.objects[a.number].name == name)
 
 
 def owners(blocks: Blocks, grid: tuple[int, ...], spread: Spread = "points") -> Int32:
@@ -152,7 +153,7 @@ def test_blocks_are_cut_along_each_dimension(grid: tuple[int, int, int], spread:
     graph = with_arrays(("u", 60 * components))
     work = np.random.default_rng(1).random(graph.num_vertices)
     graph = replace(graph, work_flops=work)
-    (array,) = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    (array,) = find_arrays(graph, none_removed(graph))
     found = owners(Blocks(graph, [Shaped(array, shape, components)]), grid, spread)
     weight = work.reshape(*shape, components) if spread == "work" else np.ones((*shape, components))
     expected = np.zeros(shape, np.int64)
