@@ -79,7 +79,7 @@ class Skipped(NamedTuple):
     """Flows that are not entered: a pair one of whose rows uses all versions of its value is sated."""
 
     removed: Bool  # [V], values whose flows are left out; empty for none
-    versions: Int64  # [V]; empty as ``sated``
+    versions: Int64  # [V]
     sated: NDArray[np.uint64]  # [V], bits say to which parts to enter a value no more; empty not to note that
 
 
@@ -139,15 +139,27 @@ def line_of(lines: Any, value: Any, part: Any) -> Any:
 
 
 @compiled_inline
-def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
-    """Enter in line ``i`` that ``row`` uses it."""
+def enter(lines: Any, i: Any, row: Any, count: Any, seen: Any, fresh: Any) -> None:
+    """Enter in line ``i`` that ``row`` uses it ``count`` times, of which ``seen`` see other versions."""
     table, key = lines[0], lines[1]
     if key[i, LAST] != row:
         key[i, LAST] = row
-        table[i, MOST] = max(table[i, MOST], count)
+        table[i, MOST] = max(table[i, MOST], seen)
         table[i, TOTAL] += count
         if table.shape[1] > FRESH:
             table[i, FRESH] += fresh
+
+
+@compiled_inline
+def times_seen(count: Any, versions: Any, value: Any) -> Any:
+    """Return how many versions of a value a row saw that reads it ``count`` times.
+
+    A row that reads more often than there are versions reads some again: all that it sees equally often where
+    the numbers allow it (two sweeps of a step), and then it may have missed some; else it sees all.
+    """
+    made = max(versions[value], 1)
+    times = (count + made - 1) // made
+    return count // times if count % times == 0 else made
 
 
 @compiled_inline
@@ -260,7 +272,8 @@ def scan_rows(
                 continue
             look_ahead(i, rows.source, lines)
             line = line_of(lines, v, owner)
-            enter(lines, line, first_row + r, rows.row_count[r], 0)
+            count = rows.row_count[r]
+            enter(lines, line, first_row + r, count, times_seen(count, versions, v), 0)
             if len(sated) and lines[0][line, MOST] >= versions[v]:
                 sated[v] |= np.uint64(1) << np.uint64(owner)
     return len(rows.row_sink)
@@ -330,13 +343,13 @@ def likeliest(most: Any, total: Any, versions: Any) -> Any:
 
 @compiled_in_place
 def limit_uses(
-    most: Any, total: Any, versions: Any, rounds: Any, read: Any, is_given: Any, count: Any
+    most: Any, total: Any, versions: Any, rounds: Any, read: Any, certain: Any, count: Any
 ) -> None:
     """Turn uses of values into how often they are sent: at least, at most, most likely; all int64[K].
 
     ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values, of which ``read``
-    are read, partial results among them where these are more than the rounds. The first version of some
-    ``is_given``. ``count`` is written.
+    are read, partial results among them where these are more than the rounds. A row that reads at least as
+    often has seen as many as are ``certain``. ``count`` is written.
     """
     for k in range(len(most)):
         made = max(versions[k], 1)
@@ -344,7 +357,7 @@ def limit_uses(
         limit = finished if most[k] <= finished else made
         count[k] = max(likeliest(most[k], total[k], min(limit, read[k])), min(most[k], made))
         total[k] = min(total[k], limit)
-        most[k] = min(most[k], max(made - is_given[k], 1))
+        most[k] = min(most[k], certain[k])
 
 
 @compiled_in_place
@@ -356,11 +369,20 @@ def likeliest_folds(least: Any, total: Any, rounds: Any, read: Any, high: Any, c
 
 
 @compiled_in_place
-def add_totals(rows: Any, rounds: Any, is_given: Any, most: Any, site: Any) -> None:
-    """Add rows to the totals of their sinks: rounds, what is given, site of the (last) most frequent row."""
+def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site: Any) -> None:
+    """Add rows to the totals of their sinks: rounds, versions that are made of no other value, and the rest.
+
+    ``site`` is that of the (last) most frequent row, ``most`` is how often that was; ``others`` are versions
+    that other rows made, each as often as that one.
+    """
     for r in range(len(rows.row_sink)):
         v = rows.row_sink[r]
-        is_given[v] |= rows.source_ptr[rows.term_ptr[r]] == rows.source_ptr[rows.term_ptr[r + 1]]
+        if rows.row_count[r] == most[v]:
+            others[v] += most[v]
+        elif rows.row_count[r] > most[v]:
+            others[v] = 0
+        if rows.source_ptr[rows.term_ptr[r]] == rows.source_ptr[rows.term_ptr[r + 1]]:
+            given[v] += rows.row_count[r]
         if not rows.row_accumulates[r]:
             rounds[v] += rows.row_count[r]
         if rows.row_count[r] >= most[v]:

@@ -156,9 +156,10 @@ class GraphTotals:
     # rounds, what reads the value sees partial results.
     read: Int64
     remains: Bool  # [V], in memory, or made once: may be needed where nobody is seen to read it
-    # [V], some version is an input or made of no other value, and only sums read it as often as there are
-    # versions: one may have been read twice. Steps in time read new ones.
-    is_given: Bool
+    # [V], versions, at least 1, that a row has seen for certain if it reads as often. It may have read twice
+    # what is an input or made of no other value, unless steps in time read the value as often as there are
+    # versions, and what rows that make it equally often (stages of a step) leave between them.
+    certain: Int64
     decisions: Decisions | None = None  # None if there are none
 
     def __post_init__(self) -> None:
@@ -174,22 +175,23 @@ class GraphTotals:
 def totals_of(graph: AnyGraph) -> GraphTotals:
     """Return the totals of ``graph``."""
     rounds, steps = np.zeros((2, graph.num_vertices), dtype=np.int64)
-    is_given = graph.is_input.copy()
-    most = np.zeros(graph.num_vertices, dtype=np.int64)
+    given = graph.is_input.astype(np.int64)
+    most, others = np.zeros((2, graph.num_vertices), dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
     readers = np.zeros(graph.num_vertices, np.int32)
     reads, read = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
     state = np.zeros((4, graph.num_vertices), np.int64)
     state[0], state[3], first = 1, -1, 0  # the input version was made once
     for rows in row_slices(graph):
-        kernels.add_totals(rows, rounds, is_given, most, site)
+        kernels.add_totals(rows, rounds, given, most, others, site)
         kernels.add_readers(rows, readers, reads, steps)
         kernels.count_read(rows, first, state, read)
         first += rows.num_rows
-    del most, state
+    certain = graph.versions - np.where(steps < graph.versions, given, 0) - others
+    certain = np.maximum(certain, np.clip(most, 1, graph.versions))
+    del most, others, given, steps, state
     rounds += graph.is_input
-    is_given &= steps < graph.versions
     rounds = rounds.astype(np.int32) if rounds.max(initial=0) < 1 << 31 else rounds
     remains = ~graph.is_register | (rounds <= 1)
     np.bitwise_not(readers, out=readers, where=read > np.maximum(rounds, 1))
-    return GraphTotals(rounds, site, readers, reads, read, remains, is_given, Decisions.of(graph))
+    return GraphTotals(rounds, site, readers, reads, read, remains, certain, Decisions.of(graph))

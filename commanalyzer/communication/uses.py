@@ -110,19 +110,18 @@ def larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
 class UseTable:
     """Uses of values by parts, collected in ``lines`` from rows of a graph in ascending order.
 
-    Flows of ``removed`` values (bool[V]) are left out. ``versions`` (int64[V]) are for graphs whose values
-    are used many times over: what no further use changes is not entered again.
+    Flows of ``removed`` values (bool[V]; empty for none) are left out. Rows that read more often than there
+    are ``versions`` (int64[V]) read some again; where values ``are_reused`` many times over, what no further
+    use changes is not entered again.
     """
 
     def __init__(
-        self, owners: TermOwners, num_parts: int, removed: Bool | None = None, versions: Int64 | None = None
+        self, owners: TermOwners, num_parts: int, removed: Bool, versions: Int64, *, are_reused: bool = False
     ) -> None:
-        removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
         self._owners = owners
-        if versions is None or num_parts > _SATED_PARTS:
-            versions = np.zeros(0, np.int64)
-        sated = np.zeros(len(versions), np.uint64)
-        self._skipped = kernels.Skipped(removed, frozen(versions, np.int64), sated)
+        self.versions = frozen(versions, np.int64)
+        sated = np.zeros(len(versions) if are_reused and num_parts <= _SATED_PARTS else 0, np.uint64)
+        self._skipped = kernels.Skipped(frozen(removed, np.bool_), self.versions, sated)
         self.lines = Lines(len(owners.code), num_parts, is_fold=False)
         self._rows = 0
 

@@ -87,9 +87,9 @@ def charge_volume(
     owned = _Owned(graph, totals or totals_of(graph), part, num_parts, reads_others)
     owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
-    versions = graph.versions if graph.num_flows >= _REUSED * graph.num_vertices else None
-    removed = None if decisions is None else decisions.is_variable
-    uses, kept = UseTable(owners, num_parts, removed, versions), []
+    removed = np.zeros(0, np.bool_) if decisions is None else decisions.is_variable
+    are_reused = graph.num_flows >= _REUSED * graph.num_vertices
+    uses, kept = UseTable(owners, num_parts, removed, graph.versions, are_reused=are_reused), []
     for piece in row_slices(graph if rows is None else rows):
         is_open = uses.add(piece)
         if is_open.any():

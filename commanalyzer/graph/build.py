@@ -62,8 +62,9 @@ def build_store(
     entries = trace.statistics.region_entries
     _add_chunks(tables, homes, sites, vertices, writer, has_outside=entries > 0)
     names, named = Names(table, trace, tables), sites_of(trace, table)
-    if entries > 1:
+    if entries:
         _add_entering(vertices, entries, len(named), writer)
+    if entries > 1:
         named += (Site("(outside the region)", "", 0, "input", 8),)
     columns = partial(row_columns, writer.row_columns_coded(), writer.pages)
     work = vertex_work(columns, named, vertices.count, weights)

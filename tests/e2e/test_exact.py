@@ -268,3 +268,28 @@ def test_a_norm_that_is_taken_twice_reads_the_same_values(steps: int) -> None:
     found = analyse_text(text, steps, nodes=2).decomposition(2)
     assert found.comm_bytes == 8 * (1 + 2 * steps + 2 * steps + 1)
     assert found.communication.low_bytes == found.communication.high_bytes
+
+
+SWEEPS = """
+int main(void) {
+  static double u[34], w[34];
+  for (int i = 0; i < 34; i++) u[i] = 0;
+  for (int i = 0; i < 34; i++) u[i] = 1.0 / (i + 1);
+  for (int t = 0; t < 4; t++) {
+    for (int s = 0; s < 2; s++) for (int i = 1; i < 33; i++) w[i] = 0.5 * w[i] + u[i - 1] - u[i + 1];
+    for (int i = 1; i < 33; i++) u[i] += 0.1 * w[i];
+    for (int i = 1; i < 33; i++) u[i] *= DAMPED;
+  }
+  double sum = 0;
+  for (int i = 0; i < 34; i++) sum += u[i];
+  printf("%g\\n", sum);
+}"""
+
+
+@pytest.mark.parametrize("damped", ["1", "0.99"])
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_sweeps_that_read_a_version_twice_get_it_once(nodes: int, damped: str) -> None:
+    """A step reads its neighbours in two sweeps; zeros, and what is not yet damped, are never read there."""
+    found = analyse_text(SWEEPS.replace("DAMPED", damped), nodes=nodes).decomposition(nodes)
+    assert found.comm_bytes == 8 * (nodes - 1) * (2 * 4 + 1)
+    assert found.communication.low_bytes == found.communication.high_bytes

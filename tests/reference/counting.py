@@ -1,5 +1,6 @@
 """Plain-Python counters, written from the definitions with dicts and sets: the oracle of the fast ones."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ def transfers_with(
     readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
     forced, terms = split_terms(graph, part, hubs, readers if at_rarest else None)
     groups = grouped(rows, terms)
-    sent = {key: max(rows[r][1] for r in needs) for key, needs in forced.rows.items()}
+    sent = {key: most_seen(graph, key[0], needs, rows) for key, needs in forced.rows.items()}
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
     expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
     for g, members in enumerate(groups):
@@ -201,17 +202,26 @@ def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple
     """How often a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
     rounds = min(rounds_of(graph, value, rows), versions)
-    counts = [rows[r][1] for r in needs]
-    total, most = sum(counts), max(counts)
+    total, most = sum(rows[r][1] for r in needs), most_seen(graph, value, needs, rows)
     read = versions_read(value, rows)
     finished = versions if read > rounds_of(graph, value, rows) else rounds
     most_at_all = finished if most <= finished else versions
-    is_given = graph.is_input[value] or any(s == value and not any(terms) for s, _, _, _, terms in rows)
     steps = [c for _, c, foldable, _, terms in rows if not foldable and any(value in term for term in terms)]
-    is_given &= max(steps, default=0) < int(graph.versions[value])
-    low = min(most, max(versions - int(is_given), 1))
+    given = int(graph.is_input[value]) + sum(c for s, c, _, _, terms in rows if s == value and not any(terms))
+    made = [c for s, c, _, _, _ in rows if s == value] or [1]
+    certain = versions - max(made) * (made.count(max(made)) - 1)
+    if max(steps, default=0) < int(graph.versions[value]):
+        certain -= given
+    low = min(most, max(certain, min(max(made), versions)))
     likely = max(min(most, versions), expected(most, total, min(most_at_all, read)))
     return low, likely, min(total, most_at_all)
+
+
+def most_seen(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> int:
+    """Versions of the value that the row that sees most of them sees."""
+    versions, counts = max(int(graph.versions[value]), 1), [rows[r][1] for r in needs]
+    again = [math.ceil(c / versions) for c in counts]  # how often a row reads what it sees
+    return max(c // n if c % n == 0 else versions for c, n in zip(counts, again, strict=True))
 
 
 def versions_read(value: int, rows: list[RowTuple]) -> int:

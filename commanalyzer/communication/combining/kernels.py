@@ -29,6 +29,7 @@ from commanalyzer.communication.kernels import (
     line_of,
     look_ahead,
     owner_of,
+    times_seen,
 )
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
 from commanalyzer.graph.value_graph import Int32, Int64, UInt8
@@ -172,6 +173,7 @@ class Operands(NamedTuple):
     owners: TermOwners
     seen: NDArray[np.uint32]  # [V], what these rows need (:func:`note_needed`)
     width_bytes: UInt8  # [V]
+    versions: Int64  # [V]
     sent: LineTable  # of (value, part it is sent to)
 
 
@@ -221,7 +223,7 @@ def _note_sent(rows: Any, t: Any, count: Any, owner: Any, operands: Any) -> None
         v = rows.source[i]
         if owner_of(code[v]) != owner:
             at = line_of(sent, v, owner)
-            sent.table[at, MOST] = max(sent.table[at, MOST], count)
+            sent.table[at, MOST] = max(sent.table[at, MOST], times_seen(count, operands.versions, v))
 
 
 @compiled_inline
@@ -299,7 +301,9 @@ def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any) -
 
 
 @compiled_in_place
-def enter_rows(rows: Any, begin: Any, first_row: Any, owners: Any, lines: Any, fold: Any, runs: Any) -> Any:
+def enter_rows(
+    rows: Any, begin: Any, first_row: Any, owners: Any, versions: Any, lines: Any, fold: Any, runs: Any
+) -> Any:
     """Enter what rows need: operands where terms are computed, and contributions.
 
     ``lines`` are those of what is sent and of contributions, ``fold`` int32[K] that of the contribution of
@@ -319,12 +323,13 @@ def enter_rows(rows: Any, begin: Any, first_row: Any, owners: Any, lines: Any, f
             if is_remote and home != last_home:
                 last_home, is_sent = home, fold[runs] < 0
                 if not is_sent:
-                    enter(folds, np.int64(fold[runs]), first_row + r, count, fresh)
+                    enter(folds, np.int64(fold[runs]), first_row + r, count, count, fresh)
                 runs += 1
             where = owner if is_sent or not is_remote else home
             for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
                 v = rows.source[i]
                 if owner_of(code[v]) != where:
                     look_ahead(i, rows.source, sent)
-                    enter(sent, line_of(sent, v, where), first_row + r, count, 0)
+                    seen = times_seen(count, versions, v)
+                    enter(sent, line_of(sent, v, where), first_row + r, count, seen, 0)
     return len(rows.row_sink), runs

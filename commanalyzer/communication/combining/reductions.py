@@ -100,13 +100,13 @@ def settle(
     their operands than other rows. Of ``graph``, only vertices are looked at.
     """
     folds = Lines(graph.num_vertices, num_parts, is_fold=True)
-    remote = _runs(graph, rows, owners, sent.lines, folds)
+    remote = _runs(graph, rows, owners, sent, folds)
     groups, combined = _cheaper_to_fold(graph, totals, rows, remote, sent.lines, len(folds), reads_others)
     first, row, runs = sent.number_rows(rows.num_rows), 0, 0
     fold = np.where(combined[groups.group], remote.fold, np.int32(-1))
     while True:
         lines = sent.lines.arrays, folds.arrays
-        row, runs = kernels.enter_rows(rows, row, first, owners, lines, fold, runs)
+        row, runs = kernels.enter_rows(rows, row, first, owners, sent.versions, lines, fold, runs)
         if row == rows.num_rows:
             return folds.pairs()
         sent.lines.expect(rows.flows_of(row))
@@ -120,7 +120,7 @@ class _Groups(NamedTuple):
     own_bytes: Int64  # [G], bytes of sending operands that nothing else needs
 
 
-def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: Lines, folds: Lines) -> kernels.Runs:
+def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: UseTable, folds: Lines) -> kernels.Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
     most = int(rows.term_ptr[-1])
     item_end, own_bytes = (np.empty(most, np.int64) for _ in range(2))
@@ -128,17 +128,17 @@ def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: Lines, folds: L
     item = np.empty(rows.num_flows, np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
     kernels.note_needed(rows, owners.code, seen)
-    sent.expect(len(item) // 2)
+    sent.lines.expect(len(item) // 2)
     folds.expect(most // 4)
     seen, result = frozen(seen, np.uint32), kernels.Runs(fold, row, item_end, own_bytes, item)
     at, runs = 0, 0
     while True:
-        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.arrays)
+        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.versions, sent.lines.arrays)
         at, runs = kernels.split_rows(rows, at, operands, folds.arrays, result, runs)
         if at == rows.num_rows:
             items = int(item_end[runs - 1]) if runs else 0
             return kernels.Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
-        sent.expect(rows.flows_of(at))
+        sent.lines.expect(rows.flows_of(at))
         folds.expect(int(rows.term_ptr[at + 1] - rows.term_ptr[at]))
 
 

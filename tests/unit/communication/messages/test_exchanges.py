@@ -25,7 +25,7 @@ def _graph() -> ValueGraph:
 
 def _totals() -> GraphTotals:
     ones, reads = np.ones(VALUES, np.int32), np.ones((2, VALUES), np.int64)
-    return GraphTotals(ones, SITE.copy(), ones, reads, reads[0], ones > 1, ones > 1)
+    return GraphTotals(ones, SITE.copy(), ones, reads, reads[0], ones > 1, reads[0])
 
 
 def _transfers(items: list[Item]) -> Transfers:
@@ -85,7 +85,7 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     one = np.ones(1, dtype=np.int32)
     none = np.zeros(1, np.int32)
     totals = GraphTotals(
-        one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.int64), none > 0, none > 0
+        one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.int64), none > 0, np.ones(1, np.int64)
     )
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
