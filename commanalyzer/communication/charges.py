@@ -92,11 +92,10 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     """Return the transfers of values to the parts that read them.
 
     Per (value, part): at least as often as the row that reads it most, but for what it may have read twice
-    (it reads as often as there are versions, of which one was there before anything was computed: a norm that
-    is taken once more at the end; or more often than any row makes them); at most as often as all reading
-    rows together, and never more often than the value had versions (one that never changes is sent once). The
-    upper end leaves out partial results of values that are not read between them: where no row reads more
-    versions than such a value had rounds, readers see the end of each round, as they do after a reduction.
+    (what was there before anything was computed, of a norm that is taken once more at the end; what one of
+    several rows that make the value leaves); at most as often as all reading rows together, and never more
+    often than the value had versions. The upper end leaves out partial results of values that are not read
+    between them: where no row reads more versions than such a value had rounds, readers see the end of each.
     The likeliest number is between: :func:`commanalyzer.communication.kernels.likeliest`.
 
     The counts of ``uses`` become those of the transfers.

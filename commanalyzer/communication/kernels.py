@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, prefetch
-from commanalyzer.graph.value_graph import Bool, Int32, Int64
+from commanalyzer.graph.value_graph import Int32, Int64
 
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 
@@ -73,14 +73,6 @@ class TermOwners(NamedTuple):
 
     code: OwnerCodes  # [V], owner codes
     readers: Int32  # [V]; empty where only common owners matter
-
-
-class Skipped(NamedTuple):
-    """Flows that are not entered: a pair one of whose rows uses all versions of its value is sated."""
-
-    removed: Bool  # [V], values whose flows are left out; empty for none
-    versions: Int64  # [V]
-    sated: NDArray[np.uint64]  # [V], bits say to which parts to enter a value no more; empty not to note that
 
 
 @compiled_inline
@@ -154,8 +146,8 @@ def enter(lines: Any, i: Any, row: Any, count: Any, seen: Any, fresh: Any) -> No
 def times_seen(count: Any, versions: Any, value: Any) -> Any:
     """Return how many versions of a value a row saw that reads it ``count`` times.
 
-    A row that reads more often than there are versions reads some again: all that it sees equally often where
-    the numbers allow it (two sweeps of a step), and then it may have missed some; else it sees all.
+    One that reads more often than there are versions reads all that it sees equally often where the numbers
+    allow it (two sweeps of a step); else it sees all.
     """
     made = max(versions[value], 1)
     times = (count + made - 1) // made
@@ -246,14 +238,14 @@ def look_ahead(i: Any, source: Any, lines: Any) -> None:
 
 @compiled_in_place
 def scan_rows(
-    rows: Any, begin: Any, first_row: Any, owners: Any, skipped: Any, lines: Any, is_open: Any
+    rows: Any, begin: Any, first_row: Any, owners: Any, versions: Any, removed: Any, lines: Any, is_open: Any
 ) -> Any:
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open`` (bool[R]): what they need is
     a choice. ``first_row`` is the number of row 0 among the rows of all slices.
     """
-    code, (removed, versions, sated) = owners.code, skipped
+    code = owners.code
     for r in range(begin, len(rows.row_sink)):
         start, end = rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]
         if is_full(lines, end - start):
@@ -268,14 +260,9 @@ def scan_rows(
             v = rows.source[i]
             if owner_of(code[v]) == owner or (len(removed) and removed[v]):
                 continue
-            if len(sated) and (sated[v] >> np.uint64(owner)) & np.uint64(1):
-                continue
             look_ahead(i, rows.source, lines)
-            line = line_of(lines, v, owner)
-            count = rows.row_count[r]
-            enter(lines, line, first_row + r, count, times_seen(count, versions, v), 0)
-            if len(sated) and lines[0][line, MOST] >= versions[v]:
-                sated[v] |= np.uint64(1) << np.uint64(owner)
+            seen = times_seen(rows.row_count[r], versions, v)
+            enter(lines, line_of(lines, v, owner), first_row + r, rows.row_count[r], seen, 0)
     return len(rows.row_sink)
 
 

@@ -162,10 +162,6 @@ class GraphTotals:
     certain: Int64
     decisions: Decisions | None = None  # None if there are none
 
-    def __post_init__(self) -> None:
-        for column in (self.rounds, self.site, self.readers, self.reads, self.read, self.remains):
-            column.setflags(write=False)
-
     def combined_at_least(self, value: Int32, often: Int64, read: Int64) -> Int64:
         """int64[K], how often sums made so often are needed, of ``read``; not all readers are seen."""
         is_unseen = self.remains[value] & (self.read[value] == 0)

@@ -21,7 +21,6 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 Entry = TypeVar("Entry", bound=np.generic)
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
-_SATED_PARTS = 64  # bits of a word
 _OWNER_TYPES = (np.int8, np.int16, np.int32)
 
 
@@ -111,17 +110,12 @@ class UseTable:
     """Uses of values by parts, collected in ``lines`` from rows of a graph in ascending order.
 
     Flows of ``removed`` values (bool[V]; empty for none) are left out. Rows that read more often than there
-    are ``versions`` (int64[V]) read some again; where values ``are_reused`` many times over, what no further
-    use changes is not entered again.
+    are ``versions`` (int64[V]) read some again.
     """
 
-    def __init__(
-        self, owners: TermOwners, num_parts: int, removed: Bool, versions: Int64, *, are_reused: bool = False
-    ) -> None:
-        self._owners = owners
+    def __init__(self, owners: TermOwners, num_parts: int, removed: Bool, versions: Int64) -> None:
+        self._owners, self._removed = owners, frozen(removed, np.bool_)
         self.versions = frozen(versions, np.int64)
-        sated = np.zeros(len(versions) if are_reused and num_parts <= _SATED_PARTS else 0, np.uint64)
-        self._skipped = kernels.Skipped(frozen(removed, np.bool_), self.versions, sated)
         self.lines = Lines(len(owners.code), num_parts, is_fold=False)
         self._rows = 0
 
@@ -129,7 +123,6 @@ class UseTable:
         """Return the same uses, to which others may be added."""
         other = copy.copy(self)
         other.lines = self.lines.copy()
-        other._skipped = self._skipped._replace(sated=self._skipped.sated.copy())
         return other
 
     def number_rows(self, count: int) -> int:
@@ -148,9 +141,9 @@ class UseTable:
         """
         is_open = np.zeros(rows.num_rows, dtype=np.bool_)
         self.lines.expect(rows.num_flows // 2)
-        first, row = self.number_rows(rows.num_rows), 0
+        first, row, known = self.number_rows(rows.num_rows), 0, (self._owners, self.versions, self._removed)
         while True:
-            row = kernels.scan_rows(rows, row, first, self._owners, self._skipped, self.lines.arrays, is_open)
+            row = kernels.scan_rows(rows, row, first, *known, self.lines.arrays, is_open)
             if row == rows.num_rows:
                 return is_open
             self.lines.expect(rows.flows_of(row))

@@ -51,8 +51,6 @@ from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32, Rows
 from commanalyzer.request import DEFAULT_IMBALANCE
 
-_REUSED = 8  # flows per value: each is used many times over
-
 
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
     """Return the communication matrix of one decomposition in the ``volume`` model.
@@ -88,8 +86,7 @@ def charge_volume(
     owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
     removed = np.zeros(0, np.bool_) if decisions is None else decisions.is_variable
-    are_reused = graph.num_flows >= _REUSED * graph.num_vertices
-    uses, kept = UseTable(owners, num_parts, removed, graph.versions, are_reused=are_reused), []
+    uses, kept = UseTable(owners, num_parts, removed, graph.versions), []
     for piece in row_slices(graph if rows is None else rows):
         is_open = uses.add(piece)
         if is_open.any():

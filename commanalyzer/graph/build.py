@@ -64,8 +64,7 @@ def build_store(
     names, named = Names(table, trace, tables), sites_of(trace, table)
     if entries:
         _add_entering(vertices, entries, len(named), writer)
-    if entries > 1:
-        named += (Site("(outside the region)", "", 0, "input", 8),)
+        named += (Site("(outside the region)", "", 0, "input", 8),) if entries > 1 else ()
     columns = partial(row_columns, writer.row_columns_coded(), writer.pages)
     work = vertex_work(columns, named, vertices.count, weights)
     vertex_writer = _VertexWriter(vertices, work, writer)
