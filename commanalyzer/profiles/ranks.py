@@ -7,17 +7,21 @@ counted is divided so that the ranks' numbers are whole and add up to the sequen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.communication.balance import term_work
 from commanalyzer.communication.matrix import LAYERS, Communication
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.work import Operations, WorkWeights
 from commanalyzer.graph.build import vertex_work
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.values import (
@@ -62,7 +66,7 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
     graph = store.graph()
     held = np.where(graph.is_register, 0.0, graph.width_bytes)
     by_bytes = _bounds(np.bincount(part, held, nodes).astype(np.float64))
-    mixes = _mixes(whole.mix, store, part, nodes)
+    mixes = _mixes(whole.mix, store, _Workers.of(store, division))
     accesses, by_mix = mixes[:, _rows("F0mem")].sum(axis=(1, 2, 3)), _bounds(mixes.sum(axis=(1, 2, 3)))
     data = [_data_reuse(reuse, accesses, by_bytes) for reuse in whole.data_reuse]
     code = [_divided(np.append(reuse.count, reuse.accesses), by_mix) for reuse in whole.instruction_reuse]
@@ -143,10 +147,43 @@ def _rows(group: str) -> list[int]:
     return [INDEX[name] for name in GROUPS[group]]
 
 
-def _mixes(mix: InstructionMix, store: GraphStore, part: NDArray[np.int32], nodes: int) -> Float64:
+@dataclass(frozen=True, slots=True)
+class _Workers:
+    """Who computes: the owner of a value; of a sum, for their terms, the parts that combine these."""
+
+    part: NDArray[np.int32]  # [V], owners
+    nodes: int
+    # [K] each: sums, parts that combine terms of theirs, and the share of the sum's terms that this is
+    sums: NDArray[np.int32]
+    combiners: NDArray[np.int32]
+    shares: Float64
+
+    @classmethod
+    def of(cls, store: GraphStore, division: Decomposition) -> _Workers:
+        """Those of a division; in the paper's model owners compute all."""
+        part, nodes, none = division.part, division.nodes, np.zeros(0, np.int32)
+        if division.model != "volume":
+            return cls(part, nodes, none, none, np.zeros(0))
+        graph, hubs = volume_view(store.graph(), HIGH)
+        charges, work = charge_volume(graph, part, nodes, hubs), term_work(graph)
+        if not work.num_terms:
+            return cls(part, nodes, none, none, np.zeros(0))
+        sums = charges.fold.value
+        return cls(part, nodes, sums, charges.fold.sender, charges.fold_terms / work.terms[sums])
+
+    def load(self, work: Float64) -> Float64:
+        """float64[p], what each part does of the work of the values, float64[V]."""
+        moved = self.shares * work[self.sums]
+        found = np.bincount(self.part, work, self.nodes).astype(np.float64)
+        np.subtract.at(found, self.part[self.sums], moved)
+        np.add.at(found, self.combiners, moved)
+        return np.maximum(found, 0.0)
+
+
+def _mixes(mix: InstructionMix, store: GraphStore, workers: _Workers) -> Float64:
     """float64[p, types, ...], whole numbers whose sum over ranks is the mix.
 
-    Floating-point instructions follow the flops of the values that a rank owns, accesses and addresses its
+    Floating-point instructions follow the flops of what a rank computes, accesses and addresses its
     accesses, integer ones its integer operations, and accesses where they serve no value (indices). What
     else is executed (control) follows these together.
     """
@@ -155,7 +192,7 @@ def _mixes(mix: InstructionMix, store: GraphStore, part: NDArray[np.int32], node
 
     def shares(amount: int, weights: WorkWeights) -> Float64:
         own = vertex_work(store.row_columns, store.sites, len(work), weights) if amount else work
-        return np.diff(_bounds(np.bincount(part, own, nodes).astype(np.float64)))
+        return np.diff(_bounds(workers.load(own)))
 
     accesses = shares(done.memory, WorkWeights(0.0, 0.0, 1.0))
     serving = min(done.integer / max(mix.counts[_rows("F0int")].sum(), 1.0), 1.0)
@@ -166,7 +203,7 @@ def _mixes(mix: InstructionMix, store: GraphStore, part: NDArray[np.int32], node
         "F0int": integer,
         "F0fp": shares(done.flops, WorkWeights(1.0, 0.0, 0.0)),
     }
-    result, rest = np.zeros((nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
+    result, rest = np.zeros((workers.nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
     for group, amounts in groups.items():
         result[:, _rows(group)] = _divided(mix.counts[_rows(group)], _bounds(amounts))
         rest[_rows(group)] = False

@@ -254,11 +254,16 @@ class Fitter:
         return self._law(setup.name, constant(y) if found is None else found)
 
     def fit_coarse(self, setup: MetricSetup, y: Floats) -> Model:
-        """Model of a number that is known to a factor of two: a power law, unless terms are given."""
+        """Model that goes far from few runs: a power law, unless terms are given.
+
+        For numbers that are known to a factor of two, or between 0 and 1 like shares: sums of terms would leave
+        these bounds. Numbers that are 0 in some runs have their mean.
+        """
         if setup.terms:
             return self.fit(setup, y)
         scaling = self.x[:, : self.num_scaling]
-        return self._law(setup.name, snapped_power(scaling, y) if np.ptp(y) > 0 else constant(y))
+        is_power = np.ptp(y) > 0 and y.min() > 0
+        return self._law(setup.name, snapped_power(scaling, y) if is_power else constant(y))
 
     def mains(self, metric: str) -> tuple[Term, ...]:
         """Main terms of a metric; those of parameters with one value tell nothing and are left out."""
@@ -286,16 +291,24 @@ class Fitter:
             return Search("bic" if is_weighted else "adjusted-r2", (), powers, accepts)
         if setup.selection == "largest":
             return Search("leave-largest-out", tuple(holdouts(scaling)), powers, accepts)
-        return Search("ten-fold", tuple(folds(len(self.x))), powers, accepts)
+        return Search("ten-fold", tuple(folds(scaling)), powers, accepts)
 
     def _law(self, metric: str, formula: Formula) -> Law:
         return Law.of_points(metric, self.names, (formula,), self.x)
 
 
-def folds(rows: int) -> list[NDArray[np.bool_]]:
-    """bool[rows] each: ten parts, in an order without system that is always the same."""
-    order = np.random.default_rng(0).permutation(rows)
-    return [np.isin(np.arange(rows), order[part::_FOLDS]) for part in range(min(_FOLDS, rows))]
+def folds(scaling: Floats) -> list[NDArray[np.bool_]]:
+    """bool[R] each: up to ten parts of the values of each parameter, in an order that is always the same.
+
+    ``scaling``: float64[R, K]. Rows with one value of a parameter are left out together: what other rows have
+    the same value of would say nothing of how a sum goes on between and beyond the values.
+    """
+    found = []
+    for column in scaling.T:
+        values = np.random.default_rng(0).permutation(np.unique(column))
+        parts = [np.isin(column, values[part::_FOLDS]) for part in range(min(_FOLDS, len(values)))]
+        found += parts if len(parts) > 1 else []
+    return found
 
 
 def values_of(names: Sequence[str], x: Floats) -> Mapping[str, Floats | float]:

@@ -108,8 +108,10 @@ def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]
     distances = np.array([float(d) for d in parts])
     table = np.stack(list(parts.values()), axis=1)
     plain = replace(setup, terms=setup.terms, bounds=(0.0, float("inf")))
-    if setup.model in ("per-bin", "per-bin-network"):
+    if setup.model == "per-bin-network":
         return {name: fitter.fit(plain, values) for name, values in parts.items()}
+    if setup.model == "per-bin":
+        return {name: fitter.fit_coarse(plain, values) for name, values in parts.items()}
     if setup.model == "levels":
         return _fit_levels(fitter, plain, distances, table)
     return _fit_whole(fitter, plain, distances, table)

@@ -235,7 +235,12 @@ class _Trainer:
             return ()
         names = self.data.names
         total = names.index(self.data.processes) if self.data.processes else len(self.data.parameters)
-        others = [names.index(count_name(c.name)) for c in self.data.classes]
+        # A class that some run does not have has no number of threads to divide by there.
+        others = [
+            names.index(count_name(c.name))
+            for c in self.data.classes
+            if (self.data.counts[list(self.own.runs), c.number] > 0).all()
+        ]
         found: dict[bytes, int] = {}
         for index in (total, *others):
             if np.ptp(x[:, index]) > 0:
