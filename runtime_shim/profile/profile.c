@@ -12,7 +12,8 @@
 #define WORDS (1u << 16) /* of the buffer: half of it is 256 kB, which stays in the second cache */
 #define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
-#define BURST_EVERY 16
+#define BURSTS 8       /* for twice as many buffers, at least */
+#define MOST_APART 32  /* buffers from one burst to the next */
 #define SHORTEST_LINE 8 /* instructions */
 #define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
 #define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
@@ -188,7 +189,7 @@ static const uint64_t *read_segment(const uint64_t *word) {
   before = number;
   if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED)
     other_accesses(s, word + 1);
-  else if (!ca_plan.is_exact && !ca_is_burst)
+  else if (!ca_plan.is_exact && !ca_burst)
     sampled_accesses(s, word + 1);
   else if (s->accesses)
     plain_accesses(number, s, word + 1);
@@ -199,10 +200,13 @@ static const uint64_t *read_segment(const uint64_t *word) {
 
 uint64_t *ca_profile_flush(void) {
   static uint64_t flushes;
-  ca_is_burst = !ca_plan.is_exact && flushes++ % BURST_EVERY == 0;
+  uint64_t apart = 1;
+  while (apart < MOST_APART && 2 * apart * BURSTS <= flushes)
+    apart *= 2;
+  ca_burst = !ca_plan.is_exact && flushes++ % apart == 0 ? apart : 0;
   for (const uint64_t *word = buffer; word < ca_profile_next;)
     word = read_segment(word);
-  for (int i = 0; i < LINE_SIZES && ca_is_burst; i++)
+  for (int i = 0; i < LINE_SIZES && ca_burst; i++)
     ca_reuse_end_burst(data[i]);
   ca_profile_next = buffer;
   return buffer;

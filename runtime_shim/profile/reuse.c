@@ -10,7 +10,8 @@
  * Waldspurger et al., FAST 2015, whose 8192 lines leave an error of the curve of less than 0.01; with half as
  * many it grows by half, with twice as many the run takes longer). The rate also falls while looking lines up
  * takes too much of the run. Short distances, of which a sample of lines says little (few lines may have most of
- * the accesses), are counted in bursts: for one buffer in BURST_EVERY, all lines go through a list of their own.
+ * the accesses), are counted in bursts: for all buffers of a short run, and ever fewer of a longer one, all lines
+ * go through a list of their own. A burst counts for as many buffers as it stands for.
  */
 #include "profile.h"
 #include <stdlib.h>
@@ -48,14 +49,14 @@ struct stack {
   uint64_t touched_lines, touched_bytes;
   uint64_t near[LIST];        /* accesses that were found in the list, by place */
   uint64_t burst, burst_near[LIST]; /* all accesses of bursts, and those found in the list of the burst */
-  double burst_share, burst_squares, bursts; /* of the share that was found there, per burst */
+  double shares[4]; /* over bursts: sums of weight, weight x share found there, x its square, weight squared */
   uint64_t burst_before, found_before;
   uint64_t burst_list[LIST];
   double hist[GROUPS][BINS];  /* of sampled accesses, weighted by 1 / rate */
   uint64_t sampled, sampled_before, accesses_before;
 };
 
-int ca_is_burst; /* all lines are looked at */
+uint64_t ca_burst; /* all lines are looked at, for so many buffers; 0: no burst */
 
 static void *room_for(uint64_t count, uint64_t size) {
   void *found = calloc(count, size);
@@ -280,9 +281,9 @@ static void limit(struct stack *r) {
 
 static void burst(struct stack *r, uint64_t line) {
   uint64_t *list = r->burst_list, moved = list[0];
-  r->burst++;
+  r->burst += ca_burst;
   if (moved == line) {
-    r->burst_near[0]++;
+    r->burst_near[0] += ca_burst;
     return;
   }
   list[0] = line;
@@ -290,7 +291,7 @@ static void burst(struct stack *r, uint64_t line) {
     uint64_t here = list[k];
     list[k] = moved;
     if (here == line) {
-      r->burst_near[k]++;
+      r->burst_near[k] += ca_burst;
       return;
     }
     moved = here;
@@ -306,9 +307,9 @@ void ca_reuse_end_burst(struct reuse *reuse) {
   uint64_t all = r->burst - r->burst_before;
   if (all) {
     double share = (double)(found - r->found_before) / (double)all;
-    r->burst_share += share;
-    r->burst_squares += share * share;
-    r->bursts += 1;
+    const double weight = (double)ca_burst, terms[4] = {1, share, share * share, weight};
+    for (int k = 0; k < 4; k++)
+      r->shares[k] += weight * terms[k];
   }
   r->burst_before = r->burst;
   r->found_before = found;
@@ -332,7 +333,7 @@ void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
       touch(r, line);
       continue;
     }
-    if (ca_is_burst)
+    if (ca_burst)
       burst(r, line);
     if (is_sampled(r, line)) {
       touch(r, line);
@@ -371,8 +372,7 @@ void ca_reuse_write(struct reuse *reuse, void *stream) {
   ca_profile_put(stream, facts, sizeof facts);
   ca_profile_put(stream, exact, sizeof exact);
   ca_profile_put(stream, r->hist, sizeof r->hist);
-  double shares[3] = {r->bursts, r->burst_share, r->burst_squares};
   ca_profile_put(stream, &r->burst, sizeof r->burst);
   ca_profile_put(stream, r->burst_near, sizeof r->burst_near);
-  ca_profile_put(stream, shares, sizeof shares);
+  ca_profile_put(stream, r->shares, sizeof r->shares);
 }

@@ -9,7 +9,7 @@ the same again, and nothing of a library's inside is written to files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -24,7 +24,7 @@ from commanalyzer.scaling.laws.families import snapped_power
 from commanalyzer.scaling.laws.fit import holdouts
 from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Formula, Law
-from commanalyzer.scaling.laws.selection import Search, constant, fit_terms, select_forward
+from commanalyzer.scaling.laws.selection import Search, constant, fit_terms, select_forward, weighted_problem
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 
 _HIDDEN = 8  # neurons: more than terms that are ever useful together, few for a few dozen rows
@@ -213,6 +213,8 @@ def _divided(term: Term, divisor: int) -> Term | None:
 Model = Law | Learned
 _FOLDS = 10
 _ALL_WEIGHTS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)
+_ALIKE = 1e-6  # relative: terms that differ by less in the runs cannot be told apart
+_FARTHER = (2.0, 8.0, 64.0)  # times the largest runs: where products of shares are asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,6 +250,8 @@ class Fitter:
         if terms:
             with_constant = ((), *(t for t in terms if t))
             found = fit_terms(self.x, y, terms, search) or fit_terms(self.x, y, with_constant, search)
+            if setup.type.endswith("instrPercentage") and (found is None or self._falls_below(found)):
+                found = self._nonnegative(terms, y)
         else:
             propose = proposer(self.mains(setup.name), self.divisors, self.setup.interactions)
             found = select_forward(self.x, y, propose, search)
@@ -264,6 +268,38 @@ class Fitter:
         scaling = self.x[:, : self.num_scaling]
         is_power = np.ptp(y) > 0 and y.min() > 0
         return self._law(setup.name, snapped_power(scaling, y) if is_power else constant(y))
+
+    def fit_like(self, setup: MetricSetup, y: Floats, other: Law) -> Law:
+        """The law of another class with coefficients of this one, none negative: for runs that tell no law.
+
+        ``y``: float64[R], not negative. Where its terms are alike in the runs, all have one common factor.
+        """
+        terms = other.formula.terms
+        table = columns(terms, self.x)
+        table /= np.maximum(np.sqrt((table**2).sum(axis=0)), np.finfo(np.float64).tiny)
+        if np.linalg.matrix_rank(table, _ALIKE) == len(terms):
+            return self._law(setup.name, self._nonnegative(terms, y))
+        known = other.formula.at(self.x)
+        factor = float((y * known).sum() / max((known**2).sum(), np.finfo(np.float64).tiny))
+        own = replace(other.formula, coefficients=tuple(factor * c for c in other.formula.coefficients))
+        return self._law(setup.name, replace(own, covariance=()))
+
+    def _nonnegative(self, terms: Sequence[Term], y: Floats) -> Formula:
+        """The sum with coefficients of 0 or more and the least relative squares."""
+        from scipy.optimize import nnls
+
+        problem = weighted_problem(self.x, y, terms, Search("ten-fold"), 2.0)
+        norms = np.sqrt((problem.table**2).sum(axis=0))
+        found, rest = nnls(problem.table / np.where(norms > 0, norms, 1.0), problem.target)
+        error = float(rest) / np.sqrt(max(len(y) - len(terms), 1))
+        coefficients = tuple((found / np.where(norms > 0, norms, 1.0)).tolist())
+        return Formula("terms", tuple(terms), coefficients, error, error, error)
+
+    def _falls_below(self, formula: Formula) -> bool:
+        """Whether a sum is negative in the runs, or where all scaling parameters are so much larger."""
+        scaling = self.x[:, : self.num_scaling]
+        points = np.concatenate([scaling, *(scaling.max(axis=0)[None, :] * f for f in _FARTHER)])
+        return bool((formula.unbounded(self.complete(points)) < 0).any())
 
     def mains(self, metric: str) -> tuple[Term, ...]:
         """Main terms of a metric; those of parameters with one value tell nothing and are left out."""

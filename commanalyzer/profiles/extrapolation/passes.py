@@ -113,6 +113,7 @@ def _metric(metric: MetricSetup) -> str:
     )
 
 
+_FEW_COUNTS = 4  # of which a divided size and its surface would follow: no more is told apart
 _VERSION = 1  # of keys; a change of how models are made must change it
 _INTERNAL = (MetricSetup(COUNTS, "vinstrPercentage"), MetricSetup(REST, "vnumeric"))
 
@@ -143,15 +144,22 @@ def train(
     counts = _train_counts(data, classes, setup, previous, only)
     found: list[ClassModels] = []
     base = _models(data, ())
-    for own in data.classes:
+    for own in sorted(data.classes, key=lambda c: -len(c.runs)):
         progress.stage(f"models of class {own.name}")
         before = _before(previous, own.name)
-        trainer = _Trainer(data, own, counts, setup, before, frozenset(only))
+        shape = found[0] if found and _has_few_counts(data, own) else None
+        trainer = _Trainer(data, own, counts, setup, before, frozenset(only), shape)
         found.append(ClassModels(own.name, trainer.models()))
-        base = _models(data, tuple(found))
+        base = _models(data, tuple(sorted(found, key=lambda c: data.names.index(count_name(c.name)))))
         if save is not None:
             save(base)
     return base
+
+
+def _has_few_counts(data: TrainingData, own: ClassData) -> bool:
+    """Whether a class is in runs of too few numbers of threads to say how it goes on, and others in more."""
+    count = len(np.unique(data.total[list(own.runs)]))
+    return count <= _FEW_COUNTS and count < len(np.unique(data.total))
 
 
 def _models(data: TrainingData, classes: tuple[ClassModels, ...]) -> Models:
@@ -214,8 +222,10 @@ class _Trainer:
         setup: Setup,
         before: ClassModels | None,
         only: frozenset[str],
+        shape: ClassModels | None,  # of the class whose laws it has, with coefficients of its own
     ) -> None:
         self.data, self.own, self.setup, self.before, self.only = data, own, setup, before, only
+        self.shape = shape
         self.count = counts[own.number]
         rows = list(own.runs)
         threads = [data.counts[rows, c.number] for c in data.classes]
@@ -258,6 +268,8 @@ class _Trainer:
     def _model(self, metric: MetricSetup, found: Mapping[str, MetricModel]) -> MetricModel:
         parts = self.own.components[metric.name]
         size = found[SIZE].key if metric.type.endswith("instrPercentage") else ""
+        if self.shape is not None and metric.name in self.shape.models:
+            size += self.shape.models[metric.name].key
         key = _key(self.setup, metric.name, self.own, parts, size)
         before = None if self.before is None else self.before.models.get(metric.name)
         chosen = SIZE if metric in _INTERNAL else metric.name  # what profiles are made of follows the size
@@ -276,7 +288,15 @@ class _Trainer:
             total = self.own.components[SIZE][""]
             own = replace(metric, terms=()) if terms else metric
             return {name: self.fitter.fit(own, values * total, terms=terms) for name, values in parts.items()}
-        return {name: self.fitter.fit(metric, values) for name, values in parts.items()}
+        shapes = {} if self.shape is None else self.shape.models[metric.name].parts
+        result: dict[str, Part] = {}
+        for name, values in parts.items():
+            law = shapes.get(name)
+            alike = isinstance(law, Law) and np.ptp(law.formula.at(self.fitter.x)) > 0
+            result[name] = (
+                self.fitter.fit_like(metric, values, law) if isinstance(law, Law) and alike else self.fitter.fit(metric, values)
+            )
+        return result
 
 
 SETUP_FILE, CLASSES_FILE, MODELS_FILE = "setup.toml", "classes.json", "models.json"

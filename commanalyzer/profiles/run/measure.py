@@ -157,7 +157,7 @@ def _reuse(reader: _ProfileReader, instruction_bytes: int) -> LineReuse:
     near = reader.integers(BINS)
     groups = np.asarray(reader.take("<f8", GROUPS, BINS), dtype=np.float64)
     in_bursts, short = int(reader.integers(1)[0]), reader.integers(LIST)
-    shares = np.asarray(reader.take("<f8", 3), dtype=np.float64)
+    shares = np.asarray(reader.take("<f8", 4), dtype=np.float64)
     return line_reuse(facts, near, groups, Bursts(in_bursts, short, shares), instruction_bytes)
 
 
@@ -165,17 +165,22 @@ def _reuse(reader: _ProfileReader, instruction_bytes: int) -> LineReuse:
 class Bursts:
     """Short distances in bursts, in which all accesses were looked at."""
 
-    accesses: int  # of all bursts
+    accesses: int  # of all bursts, each times its weight: the stretches of the run that it stands for
     short: Int64  # [LIST], those with each distance below ``LIST``
-    shares: Float64  # number of bursts; sum and sum of squares of the share of short distances in each
+    # Sums over bursts: of weights, of these times the share of short distances, and times its square; of
+    # squared weights
+    shares: Float64
 
     @property
     def error(self) -> float:
-        """Standard error of the share of short distances."""
-        count, total, squares = self.shares.tolist()
+        """Standard error of the share of short distances: none where all of the run was in bursts."""
+        weight, total, squares, weights_squared = self.shares.tolist()
+        if weight and weight == weights_squared:
+            return 0.0
+        count = weight**2 / max(weights_squared, 1.0)  # of equal bursts that tell as much
         if count < 2:
-            return 0.0 if count else 1.0
-        return float(np.sqrt(max(squares / count - (total / count) ** 2, 0.0) / (count - 1)))
+            return 1.0
+        return float(np.sqrt(max(squares / weight - (total / weight) ** 2, 0.0) / (count - 1)))
 
 
 def line_reuse(
