@@ -260,8 +260,8 @@ class Fitter:
     def fit_coarse(self, setup: MetricSetup, y: Floats) -> Model:
         """Model that goes far from few runs: a power law, unless terms are given.
 
-        For numbers that are known to a factor of two, or between 0 and 1 like shares: sums of terms would leave
-        these bounds. Numbers that are 0 in some runs have their mean.
+        For numbers that are known to a factor of two, or between 0 and 1 like shares: sums of terms would
+        leave these bounds. Numbers that are 0 in some runs have their mean.
         """
         if setup.terms:
             return self.fit(setup, y)

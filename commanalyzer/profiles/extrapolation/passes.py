@@ -33,7 +33,7 @@ from commanalyzer.profiles.extrapolation.data import (
     count_name,
     training_data,
 )
-from commanalyzer.profiles.extrapolation.fitting import Fitter, default_terms
+from commanalyzer.profiles.extrapolation.fitting import Fitter, Model, default_terms
 from commanalyzer.profiles.extrapolation.models import (
     Accuracy,
     ClassModels,
@@ -113,8 +113,9 @@ def _metric(metric: MetricSetup) -> str:
     )
 
 
-_FEW_COUNTS = 4  # of which a divided size and its surface would follow: no more is told apart
-_VERSION = 1  # of keys; a change of how models are made must change it
+_FEW_COUNTS = 4  # numbers of threads: their grids differ in shape as much as in size, which hides the law
+_MISFIT = 0.02  # relative error: a product that leaves more has other terms than the instructions
+_VERSION = 2  # of keys; a change of how models are made must change it
 _INTERNAL = (MetricSetup(COUNTS, "vinstrPercentage"), MetricSetup(REST, "vnumeric"))
 
 Saver = Callable[[Models], None]
@@ -282,21 +283,30 @@ class _Trainer:
     ) -> Mapping[str, Part]:
         if metric.type == "memFunction":
             return fit_function(self.fitter, metric, parts)
+        shapes = {} if self.shape is None else self.shape.models[metric.name].parts
         if metric.type.endswith("instrPercentage"):
             size = found[SIZE].parts[""]
-            terms = size.formula.terms if isinstance(size, Law) else ()
             total = self.own.components[SIZE][""]
-            own = replace(metric, terms=()) if terms else metric
-            return {name: self.fitter.fit(own, values * total, terms=terms) for name, values in parts.items()}
-        shapes = {} if self.shape is None else self.shape.models[metric.name].parts
-        result: dict[str, Part] = {}
-        for name, values in parts.items():
-            law = shapes.get(name)
-            alike = isinstance(law, Law) and np.ptp(law.formula.at(self.fitter.x)) > 0
-            result[name] = (
-                self.fitter.fit_like(metric, values, law) if isinstance(law, Law) and alike else self.fitter.fit(metric, values)
-            )
-        return result
+            return {
+                name: self._product(metric, v * total, size, shapes.get(name)) for name, v in parts.items()
+            }
+        return {name: self._number(metric, values, shapes.get(name)) for name, values in parts.items()}
+
+    def _product(self, metric: MetricSetup, y: Floats, size: Part, shape: Part | None) -> Model:
+        """Model of a product with the instructions: of the terms of these, unless a scalar follows others."""
+        known = shape if metric.type == "instrPercentage" and isinstance(shape, Law) else size
+        terms = known.formula.terms if isinstance(known, Law) else ()
+        model = self.fitter.fit(replace(metric, terms=()) if terms else metric, y, terms=terms)
+        if metric.type != "instrPercentage" or shape is not None or not isinstance(model, Law):
+            return model
+        own = self.fitter.fit(metric, y) if model.formula.residual_error > _MISFIT else model
+        return own if isinstance(own, Law) and own.formula.loo_error < _MISFIT else model
+
+    def _number(self, metric: MetricSetup, y: Floats, shape: Part | None) -> Model:
+        """Model of a number by itself, in the shape of another class if there is one that changes."""
+        if isinstance(shape, Law) and np.ptp(shape.formula.at(self.fitter.x)) > 0:
+            return self.fitter.fit_like(metric, y, shape)
+        return self.fitter.fit(metric, y)
 
 
 SETUP_FILE, CLASSES_FILE, MODELS_FILE = "setup.toml", "classes.json", "models.json"
