@@ -33,6 +33,7 @@ static int32_t pending_branch = NONE; /* the segment before ended with a branch 
 static struct reuse *data[LINE_SIZES], *code[LINE_SIZES];
 static int32_t before = NONE; /* the segment before */
 static uint64_t *touched, touched_lines[LINE_SIZES], touched_bytes;
+static uint64_t flushes, burst_at; /* buffers, and those before the latest burst */
 static pid_t owner;
 
 void ca_profile_fail(const char *what) {
@@ -189,7 +190,7 @@ static const uint64_t *read_segment(const uint64_t *word) {
   before = number;
   if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED)
     other_accesses(s, word + 1);
-  else if (!ca_plan.is_exact && !ca_burst)
+  else if (!ca_plan.is_exact && !ca_is_burst)
     sampled_accesses(s, word + 1);
   else if (s->accesses)
     plain_accesses(number, s, word + 1);
@@ -198,16 +199,23 @@ static const uint64_t *read_segment(const uint64_t *word) {
   return word + s->words;
 }
 
+/* The latest burst stands for all buffers since it began. */
+static void end_burst(void) {
+  for (int i = 0; i < LINE_SIZES; i++)
+    ca_reuse_end_burst(data[i], flushes - burst_at);
+  burst_at = flushes;
+}
+
 uint64_t *ca_profile_flush(void) {
-  static uint64_t flushes;
   uint64_t apart = 1;
   while (apart < MOST_APART && 2 * apart * BURSTS <= flushes)
     apart *= 2;
-  ca_burst = !ca_plan.is_exact && flushes++ % apart == 0 ? apart : 0;
+  ca_is_burst = !ca_plan.is_exact && flushes % apart == 0;
+  if (ca_is_burst)
+    end_burst();
   for (const uint64_t *word = buffer; word < ca_profile_next;)
     word = read_segment(word);
-  for (int i = 0; i < LINE_SIZES && ca_burst; i++)
-    ca_reuse_end_burst(data[i]);
+  flushes++;
   ca_profile_next = buffer;
   return buffer;
 }
@@ -266,6 +274,7 @@ __attribute__((destructor(101))) static void finish(void) {
   if (!path || getpid() != owner)
     return; /* children that were forked have the same buffer */
   ca_profile_flush();
+  end_burst();
   for (int32_t i = 0; i < ca_plan.segments; i++)
     if (repeated[i] && ca_plan.segment[i].size)
       code_lines(&ca_plan.segment[i], repeated[i]);

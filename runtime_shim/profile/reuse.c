@@ -48,15 +48,15 @@ struct stack {
   unsigned shift; /* the rate is 2^-shift */
   uint64_t touched_lines, touched_bytes;
   uint64_t near[LIST];        /* accesses that were found in the list, by place */
-  uint64_t burst, burst_near[LIST]; /* all accesses of bursts, and those found in the list of the burst */
+  uint64_t burst, burst_near[LIST];   /* all accesses of a burst, and those found in its list */
+  uint64_t bursts, bursts_near[LIST]; /* the same of all bursts, times their weights */
   double shares[4]; /* over bursts: sums of weight, weight x share found there, x its square, weight squared */
-  uint64_t burst_before, found_before;
   uint64_t burst_list[LIST];
   double hist[GROUPS][BINS];  /* of sampled accesses, weighted by 1 / rate */
   uint64_t sampled, sampled_before, accesses_before;
 };
 
-uint64_t ca_burst; /* all lines are looked at, for so many buffers; 0: no burst */
+int ca_is_burst; /* all lines are looked at */
 
 static void *room_for(uint64_t count, uint64_t size) {
   void *found = calloc(count, size);
@@ -281,9 +281,9 @@ static void limit(struct stack *r) {
 
 static void burst(struct stack *r, uint64_t line) {
   uint64_t *list = r->burst_list, moved = list[0];
-  r->burst += ca_burst;
+  r->burst++;
   if (moved == line) {
-    r->burst_near[0] += ca_burst;
+    r->burst_near[0]++;
     return;
   }
   list[0] = line;
@@ -291,28 +291,29 @@ static void burst(struct stack *r, uint64_t line) {
     uint64_t here = list[k];
     list[k] = moved;
     if (here == line) {
-      r->burst_near[k] += ca_burst;
+      r->burst_near[k]++;
       return;
     }
     moved = here;
   }
 }
 
-/* A burst ends: its share of short distances, for the error of their mean. */
-void ca_reuse_end_burst(struct reuse *reuse) {
+/* What a burst found counts for `weight` buffers; its share of short distances is for the error of their mean. */
+void ca_reuse_end_burst(struct reuse *reuse, uint64_t weight) {
   struct stack *r = reuse->stack;
   uint64_t found = 0;
-  for (int k = 0; k < LIST; k++)
+  for (int k = 0; k < LIST; k++) {
     found += r->burst_near[k];
-  uint64_t all = r->burst - r->burst_before;
-  if (all) {
-    double share = (double)(found - r->found_before) / (double)all;
-    const double weight = (double)ca_burst, terms[4] = {1, share, share * share, weight};
-    for (int k = 0; k < 4; k++)
-      r->shares[k] += weight * terms[k];
+    r->bursts_near[k] += weight * r->burst_near[k];
   }
-  r->burst_before = r->burst;
-  r->found_before = found;
+  r->bursts += weight * r->burst;
+  if (r->burst) {
+    double share = (double)found / (double)r->burst, terms[4] = {1, share, share * share, (double)weight};
+    for (int k = 0; k < 4; k++)
+      r->shares[k] += (double)weight * terms[k];
+  }
+  r->burst = 0;
+  memset(r->burst_near, 0, sizeof r->burst_near);
 }
 
 /* An access to a line that is sampled; it is counted already. */
@@ -333,7 +334,7 @@ void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
       touch(r, line);
       continue;
     }
-    if (ca_burst)
+    if (ca_is_burst)
       burst(r, line);
     if (is_sampled(r, line)) {
       touch(r, line);
@@ -372,7 +373,7 @@ void ca_reuse_write(struct reuse *reuse, void *stream) {
   ca_profile_put(stream, facts, sizeof facts);
   ca_profile_put(stream, exact, sizeof exact);
   ca_profile_put(stream, r->hist, sizeof r->hist);
-  ca_profile_put(stream, &r->burst, sizeof r->burst);
-  ca_profile_put(stream, r->burst_near, sizeof r->burst_near);
+  ca_profile_put(stream, &r->bursts, sizeof r->bursts);
+  ca_profile_put(stream, r->bursts_near, sizeof r->bursts_near);
   ca_profile_put(stream, r->shares, sizeof r->shares);
 }
