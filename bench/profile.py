@@ -36,8 +36,8 @@ execute its accesses one by one. *Sampled* is mix, registers, footprint, branche
 sampled data reuse for lines of 64 and 128 bytes; *exact* the same with exact data reuse; *parallelism*
 the sampled run with a window of {window}. Lackey counts instructions (`--basic-counts`), and with
 `--trace-mem=yes` writes the addresses that reuse distances would be computed from (to /dev/null);
-what takes more than {longest:g} s there is "-". The error is the largest difference of the sampled from the exact distribution at {lines} lines, beside the
-standard error that the run stated.
+what takes more than {longest:g} s there is "-". The error is the largest difference of the sampled
+from the exact distribution at {lines} lines, beside the standard error that the run stated.
 
 """
 

@@ -67,6 +67,20 @@ def test_metrics_are_met_at_64_processes_and_4_times_the_cells(trained: Trained,
             assert mean_error(observed, predicted, is_function) <= limit, (own.name, metric)
 
 
+def test_a_class_of_one_number_of_threads_follows_the_laws_of_the_others() -> None:
+    """A cube has its first rank with six neighbours at p = 27: its work per rank falls as that of corners."""
+    grids = ((2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
+    runs = [grid_profile(grid, n) for grid in grids for n in (48, 96, 144)]
+    data = training_data(runs, classify(runs, "pattern"))
+    models = train(data, classify(runs, "pattern"), default_setup(("LSys", "MPIsentBytes")))
+    target = [grid_profile((4, 4, 4), 288)]
+    far = training_data(target, classify(target, "pattern"))
+    own, true = models.classes[-1], far.classes[-1]
+    assert (own.name, len(data.classes[-1].runs)) == ("interior", 3)
+    for metric, limit in (("LSys", 0.01), ("MPIsentBytes", 0.05)):
+        assert mean_error(*compared(models, own, metric, true), False) <= limit, metric
+
+
 def test_numbers_of_threads_are_those_of_the_grid(trained: Trained) -> None:
     run = extrapolate(trained[3], {"n": 1920.0, "p": 64.0})
     assert [(c.class_name, c.threads) for c in run.classes] == [("corner", 4), ("edge", 24), ("interior", 36)]

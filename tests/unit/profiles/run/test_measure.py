@@ -168,6 +168,23 @@ int main(void) {
         assert abs(sampled.at_most(lines) - exact.at_most(lines)) < 4 * sampled.error
 
 
+def test_short_distances_of_short_runs_are_those_of_all_of_it(tmp_path: Path) -> None:
+    """First one line again and again, then four in turn: a run that is a few buffers long has both parts."""
+    source = """
+static char a[30000 * 64];
+int main(void) {
+  volatile char *p = a;
+  for (int i = 0; i < 100000; i++) p[0];
+  for (int i = 0; i < 30000; i++) for (int k = 0; k < 12; k++) p[(i + k % 4) % 30000 * 64];
+  return 0;
+}"""
+    exact, sampled = (profile_of(source, tmp_path, is_exact=e).reuse(64) for e in (True, False))
+    assert exact is not None
+    assert sampled is not None
+    for lines in (1, 4):
+        assert sampled.at_most(lines) == pytest.approx(exact.at_most(lines), abs=0.01)
+
+
 def test_instruction_reuse_counts_every_instruction(tmp_path: Path) -> None:
     """A loop of less than a line: its first line once, everything else at distance 0 or 1."""
     rank = profile_of(loop("store volatile i64 %i, ptr @cell", TIMES), tmp_path, suffix=".ll")
