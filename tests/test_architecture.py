@@ -25,7 +25,7 @@ BUDGETS = {
     "division": 6_859,
     "foundation": 1_114,
     "graph": 5_584,
-    "kernels": 6_679,
+    "kernels": 6_678,
     "machine": 4_890,
     "profiles": 4_805,
     "program": 8_945,

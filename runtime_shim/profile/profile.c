@@ -13,7 +13,7 @@
 #define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
 #define BURSTS 8       /* for twice as many buffers, at least */
-#define MOST_APART 32  /* buffers from one burst to the next */
+#define MOST_APART 16  /* buffers from one burst to the next */
 #define SHORTEST_LINE 8 /* instructions */
 #define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
 #define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
