@@ -1,16 +1,17 @@
 """A small counted MPI run with known numbers, for tests of merging, comparison, reports and files."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.checking.counting.launch import CALL, FINALIZED, TRANSFER, RankCounts, counted_result
-from commanalyzer.communication.matrix import CallCounts, Communication, CountedRun
+from commanalyzer.communication.matrix import CallCounts, CountedRun
 from commanalyzer.division.owners import Owners
 from commanalyzer.recording.runtime.launch import TargetRun
 from commanalyzer.result.results import AnalysisResult, Decomposition
-from tests.samples import sample_result
+from tests.samples import sample_communication, sample_result
 
 RUN = TargetRun(exit_status=0, cpu_s=1.0, peak_rss_bytes=1000)
 
@@ -35,30 +36,25 @@ def merged(*ranks: RankCounts, region: str = "") -> AnalysisResult:
 
 
 def counted_from(matrix: NDArray[np.int64], messages: NDArray[np.int64] | None = None) -> AnalysisResult:
-    total = int(matrix.sum())
-    sent = (matrix > 0).astype(np.int64) if messages is None else messages
+    sent = replace(sample_communication(matrix, messages), collectives=None)
+    total = sent.total_bytes
     item = Decomposition(
         nodes=len(matrix),
         model="counted",
         method="whole run",
         best=True,
-        communication=Communication(matrix.copy(), sent, total, total),
+        communication=sent,
         owners=Owners.of(np.zeros(0, dtype=np.int32)),
         intensity=math.nan,
         imbalance=math.nan,
     )
     call = CallCounts((), "point-to-point", "MPI_Send", "MPI_COMM_WORLD", -1, 3, total, total, 0, 0)
     base = merged(rank_counts(0, len(matrix), [], [], ()))
-    return AnalysisResult(
+    return replace(
+        base,
         program="app",
-        command=base.command,
-        provenance=base.provenance,
-        work=base.work,
-        recording=base.recording,
-        store=base.store,
-        singletons=base.singletons,
-        vcg_words=0,
-        machine=base.machine,
+        regions=(),
+        warnings=(),
         decompositions=(item,),
         counted=CountedRun("MPI 4", len(matrix), (call,)),
     )

@@ -1,4 +1,4 @@
-"""Compile and run C programs without instrumentation, with the compiler of the ``ziglang`` wheel."""
+"""Compile and run C and C++ programs without instrumentation, with the compiler of the ``ziglang`` wheel."""
 
 import subprocess
 from dataclasses import dataclass
@@ -26,10 +26,11 @@ def numbers(result: NativeRun, labels: tuple[str, ...]) -> list[float]:
     return [float(words[words.index(label) + 1]) for label in labels]
 
 
-def compile_c(source: Path, program: Path, *options: str) -> Path:
-    """Compile ``source`` (C11) to ``program`` and return it; warnings are errors of the test."""
+def compile_native(source: Path, program: Path, *options: str) -> Path:
+    """Compile ``source`` (C11 or C++17) to ``program`` and return it; warnings are errors of the test."""
     tools = bundled_toolchain()  # with the tool's target: what zig builds for one first, it builds once
-    done = run(*tools.cc, *tools.target_flags, "-std=c11", *options, "-o", program, source, "-lm")
+    compiler, standard = (tools.cc, "-std=c11") if source.suffix == ".c" else (tools.cxx, "-std=c++17")
+    done = run(*compiler, *tools.target_flags, standard, *options, "-o", program, source, "-lm")
     assert done.status == 0, done.stderr
     return program
 

@@ -1,8 +1,10 @@
 """A small complete analysis result with known numbers, for tests of reports, files and commands."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.division.owners import Owners
@@ -37,6 +39,13 @@ def sample_graph() -> ValueGraph:
     )
 
 
+def sample_communication(comm_bytes: ArrayLike, messages: ArrayLike | None = None) -> Communication:
+    """A matrix that is known exactly; each pair sends one message if no numbers are given."""
+    matrix = np.array(comm_bytes, dtype=np.int64)
+    sent = np.array(np.sign(matrix) if messages is None else messages, dtype=np.int64)
+    return Communication(matrix, sent, int(matrix.sum()), int(matrix.sum()), collectives=())
+
+
 def sample_decomposition(
     nodes: int = 2,
     *,
@@ -47,21 +56,15 @@ def sample_decomposition(
     bound: float | None = None,
 ) -> results.Decomposition:
     """Every node sends ``pair_bytes`` to the next one, in one message; work is 5 flops."""
-    matrix = np.zeros((nodes, nodes), dtype=np.int64)
-    index = np.arange(nodes - 1)
-    matrix[index, index + 1] = pair_bytes
-    total = int(matrix.sum())
+    communication = sample_communication(np.diag(np.full(nodes - 1, pair_bytes), 1))
+    total = communication.total_bytes
     return results.Decomposition(
         nodes=nodes,
         model=model,
         method=method,
         best=best,
-        communication=Communication(
-            matrix,
-            (matrix > 0).astype(np.int64),
-            total,
-            total + 8,
-            collectives=None if model == "hpdc18" else (),
+        communication=replace(
+            communication, high_bytes=total + 8, collectives=None if model == "hpdc18" else ()
         ),
         owners=Owners.of(np.array([0, 1 % nodes, 1 % nodes], dtype=np.int32)),
         intensity=total / 5,
@@ -69,6 +72,15 @@ def sample_decomposition(
         efficiency_bound=bound,
         object_bytes=np.array([total], dtype=np.int64),
     )
+
+
+def offer(
+    method: str, pair_bytes: int, *, imbalance: float = 1.0, bound: int = 0, **more: Any
+) -> results.Decomposition:
+    """A division, for four nodes if not said, that sends exactly ``pair_bytes`` from each but the last."""
+    made = sample_decomposition(**{"nodes": 4, "best": False, **more}, method=method, pair_bytes=pair_bytes)
+    exact, even = replace(made.communication, high_bytes=made.comm_bytes), imbalance <= 1.03
+    return replace(made, communication=exact, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=even)
 
 
 def with_hub(item: results.Decomposition) -> results.Decomposition:

@@ -1,14 +1,16 @@
-"""Analyses of the workloads, each made once per test session."""
+"""The workloads as programs, and their analyses, each made once per test session."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import commanalyzer as ca
-from tests.native import ROOT
+from tests.native import ROOT, NativeRun, compile_native, run
 
 Analyse = Callable[..., ca.AnalysisResult]
+Workload = Callable[..., NativeRun]
 # Function and node counts of the theory of each workload; paper Section 6 has the first five, in both models.
 MAIN_LOOP = {
     "heat2d": ("heat_solve", (4, 16)),
@@ -26,6 +28,27 @@ MAIN_LOOP = {
 BOTH = ("volume", "hpdc18")
 
 
+def source_of(name: str) -> Path:
+    """The one file of a workload."""
+    (source,) = (ROOT / "workloads" / name).glob(f"{name}.c*")
+    return source
+
+
+@pytest.fixture(scope="session")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
+    """Compile a workload on first use, with warnings as errors and trapping checks, and run it."""
+    folder = tmp_path_factory.mktemp("workloads")
+    compiled: dict[str, Path] = {}
+    checks = "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-trap=undefined"
+
+    def run_workload(name: str, *arguments: object) -> NativeRun:
+        if name not in compiled:
+            compiled[name] = compile_native(source_of(name), folder / name, "-O2", *checks)
+        return run(compiled[name], *arguments)
+
+    return run_workload
+
+
 @pytest.fixture(scope="session")
 def analysed() -> Analyse:
     """Analyse a workload with all conservation laws checked, or return it if already done."""
@@ -35,8 +58,7 @@ def analysed() -> Analyse:
         options = {"nodes": (4, 16), "model": BOTH, "regions": (region,) if region else (), **options}
         key = (name, args, *sorted(options.items()))
         if key not in done:
-            source = next((ROOT / "workloads" / name).glob(f"{name}.c*"))
-            done[key] = ca.analyze(source, args, program_output="discard", check=True, **options)
+            done[key] = ca.analyze(source_of(name), args, program_output="discard", check=True, **options)
         return done[key]
 
     return analyse

@@ -47,22 +47,6 @@ def test_bad_files(tmp_path: Path, name: str, content: bytes, texts: list[str]) 
     check_failure(tmp_path, [name], 1, "error: ", *texts)
 
 
-def test_missing_file(tmp_path: Path) -> None:
-    check_failure(tmp_path, ["nowhere.c"], 1, "error: ", "nowhere.c")
-
-
-def test_two_mains(tmp_path: Path) -> None:
-    for name in ("a.c", "b.c"):
-        (tmp_path / name).write_text("int main(void) { return 0; }\n")
-    check_failure(tmp_path, ["a.c", "b.c"], 1, "error: ", "main")
-
-
-def test_unsupported_ir(tmp_path: Path) -> None:
-    text = 'target triple = "nvptx64-nvidia-cuda"\ndefine i32 @main() {\n  ret i32 0\n}\n'
-    (tmp_path / "gpu.ll").write_text(text)
-    check_failure(tmp_path, ["gpu.ll"], 1, "error: gpu.ll", "nvptx64", "hint: ")
-
-
 @pytest.mark.parametrize(
     ("body", "options", "texts"),
     [

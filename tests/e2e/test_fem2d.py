@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.e2e.command import succeed
 from tests.e2e.conftest import Analyse
 from tests.e2e.mpi_programs import compile_mpi, run_mpi
-from tests.native import ROOT, compile_c, numbers, run
+from tests.native import ROOT, compile_native, numbers, run
 
 FOLDER = ROOT / "workloads" / "fem2d"
 LABELS = ("sum", "norm", "momentum")
@@ -20,7 +19,7 @@ WORD = 8
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sequential program with trapping checks."""
-    return compile_c(FOLDER / "fem2d.c", tmp_path_factory.mktemp("fem2d") / "fem2d", *CHECKS)
+    return compile_native(FOLDER / "fem2d.c", tmp_path_factory.mktemp("fem2d") / "fem2d", *CHECKS)
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +77,3 @@ def test_an_analysis_counts_the_work_of_the_nodes(analysed: Analyse) -> None:
     assert shown.method == "partition of s.u[289], others follow" and shown.is_balanced
     squares, once = WORD * steps * 2 * copies(16, 2), WORD * 2 * copies(16, 2) + 4 * 3
     assert shown.comm_bytes <= 1.1 * (squares + once)
-
-
-def test_an_analysis_leaves_the_output_alone(program: Path, tmp_path: Path) -> None:
-    done = succeed(tmp_path, "analyze", FOLDER / "fem2d.c", "--nodes", "4", "-q", "--", "8", "3")
-    assert done.out.startswith(run(program, "8", "3").stdout)

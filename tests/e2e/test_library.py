@@ -1,24 +1,49 @@
 """Values on their way through the C library: the exact chains of one small program per family."""
 
+import pytest
+
 from commanalyzer.recording.interpreter.run import interpret
 from tests.e2e.library_programs import SORTED, element, into_all, into_out, record, record_natively
 
 # ---- callbacks ---------------------------------------------------------------------------------------------
 
 
-def test_qsort_moves_values_and_its_comparison_reads_nothing() -> None:
-    recorded = record("""
-int main(void) {
+NESTED = """
+static int nested(const void *x, const void *y) {
+    double two[2] = {*(const double *)x, *(const double *)y};
+    qsort(two, 2, sizeof *two, compare);
+    return two[0] == *(const double *)x ? -(two[0] != two[1]) : 1;
+}
+"""
+WITH_CONTEXT = """
+extern void qsort_r(void *, size_t, size_t, int (*)(const void *, const void *, void *), void *);
+static int directed(const void *x, const void *y, void *sign) { return *(int *)sign * compare(x, y); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("functions", "sort", "order"),
+    [
+        ("", "qsort(in, 6, sizeof *in, compare);", SORTED),
+        (NESTED, "qsort(in, 6, sizeof *in, nested);", SORTED),
+        (WITH_CONTEXT, "int sign = -1; qsort_r(in, 6, sizeof *in, directed, &sign);", SORTED[::-1]),
+    ],
+    ids=["qsort", "sort inside a comparison", "qsort_r"],
+)
+def test_sorting_moves_values_and_its_comparison_reads_nothing(
+    functions: str, sort: str, order: tuple[int, ...]
+) -> None:
+    recorded = record(f"""{functions}
+int main(void) {{
     start();
-    qsort(in, 6, sizeof *in, compare);
+    {sort}
     for (int i = 0; i < 6; i++) out[i] = in[i] * 2;
     printf("%g %g\\n", out[0], out[5]);
-}
+}}
 """)
-    assert into_out(recorded) == [element(k) for k in SORTED]
-    # six inputs, six results, nothing else: no version was made by sorting, no register by comparing
-    assert recorded.graph.num_vertices == 12
-    assert recorded.graph.versions.tolist() == [1] * 12
+    assert into_out(recorded) == [element(k) for k in order]
+    # six inputs, six results, the context: no version was made by sorting, no register by comparing
+    assert recorded.graph.versions.tolist() == [1] * (12 + ("sign" in sort))
 
 
 def test_qsort_of_structures_moves_all_their_fields() -> None:
@@ -74,38 +99,6 @@ int main(void) {
 """)  # the C library decides over the order of equal elements
     order = [int(text) for text in recorded.plain.stdout.split()]
     assert into_out(recorded) == [{f"@items+{8 * k + 4}"} for k in order[:6]]
-
-
-def test_sort_inside_a_comparison() -> None:
-    recorded = record("""
-static int nested(const void *x, const void *y) {
-    double two[2] = {*(const double *)x, *(const double *)y};
-    qsort(two, 2, sizeof *two, compare);
-    return two[0] == *(const double *)x ? -(two[0] != two[1]) : 1;
-}
-int main(void) {
-    start();
-    qsort(in, 6, sizeof *in, nested);
-    for (int i = 0; i < 6; i++) out[i] = in[i] * 2;
-    printf("%g %g\\n", out[0], out[5]);
-}
-""")
-    assert into_out(recorded) == [element(k) for k in SORTED]
-
-
-def test_qsort_r_passes_its_context() -> None:
-    recorded = record("""
-extern void qsort_r(void *, size_t, size_t, int (*)(const void *, const void *, void *), void *);
-static int directed(const void *x, const void *y, void *sign) { return *(int *)sign * compare(x, y); }
-int main(void) {
-    int sign = -1;
-    start();
-    qsort_r(in, 6, sizeof *in, directed, &sign);
-    for (int i = 0; i < 6; i++) out[i] = in[i] * 2;
-    printf("%g %g\\n", out[0], out[5]);
-}
-""")
-    assert into_out(recorded) == [element(k) for k in reversed(SORTED)]
 
 
 def test_searching_moves_nothing() -> None:

@@ -12,7 +12,7 @@ import pytest
 from commanalyzer.cli.main import main
 from commanalyzer.machine.measuring.samples import read_samples
 from commanalyzer.machine.parameters import read_machine
-from tests.native import ROOT, NativeRun, compile_c, run
+from tests.native import ROOT, NativeRun, compile_native, run
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 NO_VARIABLES: dict[str, str] = {}
@@ -120,7 +120,7 @@ def test_the_launcher_of_another_library_is_noticed(tmp_path: Path) -> None:
 def test_throughput_of_the_analysed_program(tmp_path: Path) -> None:
     source = tmp_path / "relax.c"
     source.write_text(RELAXATION)
-    compile_c(source, tmp_path / "relax", "-O2")
+    compile_native(source, tmp_path / "relax", "-O2")
     words = ["-m", "commanalyzer", "analyze", "relax.c", "--nodes", "2", "-o", "relax.cmz", "-q"]
     analysed = _run(*words, folder=tmp_path)
     assert analysed.status == 0, analysed.stderr

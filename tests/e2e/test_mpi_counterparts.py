@@ -1,15 +1,13 @@
 """The MPI counterparts print what the sequential programs print, in every shape of the process grid."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.mpi_programs import SCRIPTS, WORKLOADS, compile_mpi, run_mpi
-from tests.native import compile_c, run
+from tests.native import compile_native, run
 
 # Sums over processes add in another order: the last of eleven printed digits may differ.
 ROUNDING = 1e-9
@@ -54,16 +52,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def compile_sequential(name: str, folder: Path) -> Path:
-    source = WORKLOADS / name / f"{name}.c"
-    if source.exists():
-        return compile_c(source, folder / name, "-O2", "-ffp-contract=off")
-    program = folder / name
-    command = [sys.executable, "-m", "ziglang", "c++", "-std=c++17", "-O2", "-ffp-contract=off"]
-    subprocess.run([*command, "-o", str(program), str(source.with_suffix(".cpp"))], check=True)
-    return program
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Sequential and MPI program of a workload, compiled on first use."""
@@ -72,7 +60,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
     def build(name: str) -> tuple[Path, Path]:
         if name not in done:
-            done[name] = (compile_sequential(name, folder), compile_mpi(name, folder))
+            (source,) = (WORKLOADS / name).glob(f"{name}.c*")
+            alone = compile_native(source, folder / name, "-O2", "-ffp-contract=off")
+            done[name] = (alone, compile_mpi(name, folder))
         return done[name]
 
     return build

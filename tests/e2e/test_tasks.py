@@ -9,7 +9,7 @@ import pytest
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import Fold
-from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from commanalyzer.graph.value_graph import HomeKind, ValueGraph, sink_of_source
 from commanalyzer.kernels.features.kernels import FEATURES
 from commanalyzer.kernels.learning.inputs import predict_application
 from commanalyzer.kernels.learning.runs import runs_of
@@ -17,7 +17,7 @@ from commanalyzer.kernels.tasks.accesses.observer import Ints
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.kernels.tasks.mappers import parse_mapper
 from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
-from tests.graphs import build, row
+from tests.graphs import build, flows_of, row
 from tests.recorded import record_file
 from tests.task_kernels import NODES, Application, analysed, applications, found_kernel, graph_of, unlike
 
@@ -131,8 +131,7 @@ def _owners(
             row, column = (element // n, element % n) if len(access.shape) > 1 else (element, element)
             row = np.minimum(row, column) if known.name == "symmat" else row  # item j1 writes row and column
             part[mine] = row * parts // n
-    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.source_ptr))
-    sink = graph.rows.row_sink[row_of]
+    sink = sink_of_source(graph.rows)
     while True:  # sums in registers are where they are stored
         open_ = (part[graph.rows.source] < 0) & (part[sink] >= 0)
         if not open_.any():
@@ -176,12 +175,7 @@ def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
     for k, p in enumerate(NODES):
         owners = _owners(values, graph, n, p)
         # what main passes to kernels beside buffers, its n, is an input that every other node gets once
-        sent = {(int(v), int(owners[s])) for v, s in _reads(values) if not buffers[v] and values.is_input[v]}
+        sent = {(v, int(owners[s])) for _, s, v in flows_of(values) if not buffers[v] and values.is_input[v]}
         passed = sum(int(values.width_bytes[v]) for v, reader in sent if owners[v] != reader)
         expected = sum(e.moved_bytes[k] for e in graph.edges if graph.tasks[e.sink].name in kernels)
         assert count_volume(values, owners, p).total_bytes - passed == expected
-
-
-def _reads(graph: ValueGraph) -> list[tuple[int, int]]:
-    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.source_ptr))
-    return list(zip(graph.rows.source.tolist(), graph.rows.row_sink[row_of].tolist(), strict=True))

@@ -7,6 +7,7 @@ import pytest
 
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory
+from tests.unit.test_theory import grid_owner, stencil_words
 
 Value = tuple[str, int, int, int]
 
@@ -61,12 +62,7 @@ def test_adi_table(q: int, bytes_in_blocks: int, bytes_in_slabs: int) -> None:
 )
 def test_cg_table(n: int, parts: tuple[int, ...], total: int) -> None:
     halo = theory.cg_halo(n, parts)
-    shape = (n,) * len(parts)
-    where = [np.arange(n) * count // n for count in parts]
-    owner = np.ravel_multi_index(np.meshgrid(*where, indexing="ij"), parts).ravel()
-    matrix = models.poisson(n, len(shape))
-    reader, value = np.nonzero(matrix)
-    assert halo == models.remote_readers(owner, value, reader)
+    assert halo == stencil_words(n, len(parts), grid_owner(n, parts))
     assert 8 * theory.cg_words(halo, 20, int(np.prod(parts))) == total
 
 

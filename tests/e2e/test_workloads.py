@@ -1,8 +1,6 @@
 """The workloads compute what their READMEs say: outputs against closed forms and independent models."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,29 +8,13 @@ from numpy.typing import NDArray
 
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
-from tests.native import ROOT, NativeRun, compile_c, numbers, run
+from tests.e2e.conftest import Workload
+from tests.native import numbers
 
 # How their output begins.
 NAMES = {name: f"{name} n " for name in ("heat2d", "stencil3d", "matmul", "spmv", "kmeans")}
 NAMES["fem2d"] = "fem2d n 32 steps 10 order permuted\n"
 Doubles = NDArray[np.float64]
-Workload = Callable[..., NativeRun]
-
-
-@pytest.fixture(scope="module")
-def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
-    """Compile a workload on first use, with warnings as errors and trapping checks, and run it."""
-    folder = tmp_path_factory.mktemp("workloads")
-    compiled: dict[str, Path] = {}
-
-    def run_workload(name: str, *arguments: object) -> NativeRun:
-        if name not in compiled:
-            source = ROOT / "workloads" / name / f"{name}.c"
-            checks = "-fsanitize=undefined", "-fsanitize-trap=undefined"
-            compiled[name] = compile_c(source, folder / name, "-O2", "-Wall", "-Wextra", "-Werror", *checks)
-        return run(compiled[name], *map(str, arguments))
-
-    return run_workload
 
 
 def scramble(index: NDArray[np.int64]) -> Doubles:
@@ -54,6 +36,17 @@ def test_defaults_run_and_repeat(workload: Workload, name: str) -> None:
         *("heat2d 0", "heat2d 8 2 both", "heat2d 8x", "stencil3d 8 -1", "stencil3d 8 1 copy 1", "matmul "),
         *(f"matmul {'9' * 20}", "spmv 8 full", "spmv 8 banded 9", "kmeans 3 2 4", "fem2d 1", "fem2d 8x"),
         *("fem2d 4 -1", "fem2d 4 1 random", "fem2d 4 1 ordered 1"),
+        *("cg 0", "cg 8 4d", "cg 8 2d sorted", "cg 8 2d natural -1", "cg 1 1 1 1 1", "adi 0", "adi 8 1x"),
+        *(
+            "adi 8 1 1",
+            "pic 1",
+            "pic 8 0",
+            "pic 8 1 1 0",
+            "pic 8 8 8 8 0",
+            "pic 8 8 8 8 1x",
+            "pic 8 8 8 8 8 8",
+        ),
+        *("pagerank 1", "pagerank 8 ring", "pagerank 10 kronecker", "pagerank 8 smallworld 0"),
     ],
 )
 def test_wrong_arguments_end_with_status_2_and_a_message(workload: Workload, line: str) -> None:

@@ -19,9 +19,10 @@ from commanalyzer.division.options import PortfolioOptions
 from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.views import View
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.graph.value_graph import HomeKind, Int32, Int64, ValueGraph, sink_of_source
+from commanalyzer.graph.value_graph import HomeKind, Int32, ValueGraph, sink_of_source
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest, CompilerOptions
+from tests.e2e.owner_maps import both_ways, spread
 from tests.kernels.table import DeclaredArray, Kernel, bare_name, kernels
 
 _PAGE_BYTES = 4096
@@ -55,8 +56,8 @@ def counted_at_plain(kernel: Kernel, size: int, nodes: int) -> list[int]:
     followed = [portfolio.view.completed(coarse, given, nodes)]
     sink, source = sink_of_source(view.graph.rows).astype(np.int64), view.graph.rows.source.astype(np.int64)
     for pairs in ((source, sink), (sink, source)):
-        followed.append(_spread(_spread(given, nodes, *pairs), nodes, *_both(sink, source)))
-    followed.append(_spread(given, nodes, *_both(sink, source)))
+        followed.append(spread(spread(given, nodes, *pairs), nodes, *both_ways(sink, source)))
+    followed.append(spread(given, nodes, *both_ways(sink, source)))
     found = []
     for part in followed:
         owner = np.where(given >= 0, given, np.maximum(part, 0)).astype(np.int32)
@@ -76,23 +77,6 @@ def _recorded(kernel: Kernel, size: int) -> ValueGraph:
         compiler=CompilerOptions("", ("-DAPART=",), (), ""),
     )
     return record(request, SilentProgress()).store.graph()
-
-
-def _both(sink: Int64, source: Int64) -> tuple[Int64, Int64]:
-    return np.concatenate((sink, source)), np.concatenate((source, sink))
-
-
-def _spread(part: Int32, parts: int, one: Int64, other: Int64) -> Int32:
-    """Owners where those without one go to most of the ``other`` ends of their flows, again and again."""
-    part = part.copy()
-    while True:
-        votes = np.flatnonzero((part[one] < 0) & (part[other] >= 0))
-        if not len(votes):
-            return part
-        count = np.bincount(one[votes] * parts + part[other[votes]], minlength=len(part) * parts)
-        table = count.reshape(len(part), parts)
-        chosen = np.flatnonzero(table.any(axis=1))
-        part[chosen] = table[chosen].argmax(axis=1)
 
 
 def _given(kernel: Kernel, size: int, grid: tuple[int, ...], graph: ValueGraph) -> Int32:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.native import NativeRun, compile_c, run
+from tests.native import NativeRun, compile_native, run
 from tests.property.programs import c_programs
 
 # Undefined behaviour ends the program with a signal.
@@ -19,7 +19,7 @@ def _run(text: str, *options: str) -> NativeRun:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "program.c"
         source.write_text(text)
-        return run(compile_c(source, Path(folder) / "program", *options), timeout_s=10.0)
+        return run(compile_native(source, Path(folder) / "program", *options), timeout_s=10.0)
 
 
 @settings(_generate, max_examples=12)

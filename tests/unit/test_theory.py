@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.e2e import irregular_models as models
 from tests.e2e import theory
 
 Ints = NDArray[np.int64]
@@ -26,48 +27,29 @@ def block_of(n: int, parts: int) -> Ints:
     return np.arange(n) * parts // n
 
 
-def stencil_reads(shape: tuple[int, ...], owner: Ints) -> list[tuple[int, int]]:
-    """(value, part) for all reads of the star stencil with radius one."""
-    index = np.arange(owner.size).reshape(shape)
-    reads: list[tuple[int, int]] = []
-    for axis, shift in itertools.product(range(len(shape)), (-1, 1)):
-        here = [slice(None)] * len(shape)
-        there = [slice(None)] * len(shape)
-        here[axis] = slice(max(0, -shift), shape[axis] - max(0, shift))
-        there[axis] = slice(max(0, shift), shape[axis] - max(0, -shift))
-        sinks, sources = index[tuple(here)].ravel(), index[tuple(there)].ravel()
-        reads += zip(sources.tolist(), owner[sinks].tolist(), strict=True)
-    return reads
+def stencil_words(n: int, dimensions: int, owner: Ints) -> int:
+    """Words of the star stencil with radius one, whose points read what their rows of its matrix have."""
+    reader, value = np.nonzero(models.poisson(n, dimensions))
+    return models.remote_readers(owner, value, reader)
 
 
 def grid_owner(n: int, parts: tuple[int, ...]) -> Ints:
     """Owner of every point of an n^d grid in blocks, flattened."""
-    owner = np.zeros((n,) * len(parts), dtype=np.int64)
-    for axis, count in enumerate(parts):
-        shape = [1] * len(parts)
-        shape[axis] = n
-        owner = owner * count + block_of(n, count).reshape(shape)
-    return owner.ravel()
+    where = [block_of(n, count) for count in parts]
+    return np.ravel_multi_index(np.meshgrid(*where, indexing="ij"), parts).ravel()
 
 
 @pytest.mark.parametrize("n", [4, 7, 12])
 @pytest.mark.parametrize("parts", [(1, 1), (2, 2), (3, 3), (4, 1), (1, 3), (4, 2)])
 def test_heat2d_blocks_send_two_rows_of_points_per_cut(n: int, parts: tuple[int, int]) -> None:
     owner = grid_owner(n, parts)
-    assert theory.heat2d_words_per_step(n, *parts) == expand_words(owner, stencil_reads((n, n), owner))
-
-
-def test_heat2d_square_blocks_and_slabs_closed_forms() -> None:
-    assert theory.heat2d_words_per_step(256, 4, 4) == 4 * 256 * 3 == 3072
-    assert theory.heat2d_words_per_step(256, 16, 1) == 2 * 256 * 15 == 7680
+    assert theory.heat2d_words_per_step(n, *parts) == stencil_words(n, 2, owner)
 
 
 @pytest.mark.parametrize(("n", "p"), [(2, 2), (3, 3), (4, 2)])
 def test_heat2d_no_balanced_division_beats_the_lower_bound(n: int, p: int) -> None:
     size = n * n // p
-    best = min(
-        expand_words(owner, stencil_reads((n, n), owner)) for owner in balanced_divisions(n * n, p, size)
-    )
+    best = min(stencil_words(n, 2, owner) for owner in balanced_divisions(n * n, p, size))
     assert best >= theory.heat2d_lower_bound_per_step(n, p) - 1e-9
     assert best <= theory.heat2d_words_per_step(n, p, 1)
 
@@ -90,7 +72,7 @@ def balanced_divisions(points: int, p: int, size: int) -> Iterable[Ints]:
 @pytest.mark.parametrize("parts", [(2, 2, 2), (3, 3, 3), (3, 1, 1), (2, 3, 1)])
 def test_stencil3d_blocks_send_two_faces_per_cut(n: int, parts: tuple[int, int, int]) -> None:
     owner = grid_owner(n, parts)
-    assert theory.stencil3d_words_per_step(n, *parts) == expand_words(owner, stencil_reads((n, n, n), owner))
+    assert theory.stencil3d_words_per_step(n, *parts) == stencil_words(n, 3, owner)
 
 
 @pytest.mark.parametrize("parts", [(1, 1), (2, 2), (3, 3), (6, 1), (1, 4), (3, 2)])

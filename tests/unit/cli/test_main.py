@@ -252,9 +252,6 @@ def test_partition(pipeline: Pipeline, saved: Path, capsys: Capture) -> None:
 def test_explain(pipeline: Pipeline, capsys: Capture) -> None:
     assert main(["explain", "a.c", "--line", "7", "--occurrence", "2", "--", "9"]) == 0
     assert capsys.readouterr().out == "a.c line 7 occurrence 2 ('9',)\n"
-
-
-def test_explain_loops(pipeline: Pipeline, capsys: Capture) -> None:
     assert main(["explain", "a.c", "--loops"]) == 0
     assert capsys.readouterr().out == "loops of a.c\n"
 

@@ -29,9 +29,9 @@ def _sum_of_eight(rounds: int) -> ValueGraph:
     return replace(graph, producer_site=np.array([1] * 8 + [0], dtype=np.int32), rows=rows, sites=sites)
 
 
-def test_hub_is_told_apart() -> None:
+def test_hubs_are_told_apart_and_all_others_are_peers() -> None:
     graph = _sum_of_eight(5)
-    hubs = np.arange(9) == SUM
+    hubs, none = np.arange(9) == SUM, np.zeros(9, dtype=np.bool_)
     charges = charge_volume(graph, PARTS, 4, hubs)
     plain = charges.communication(graph)
     found = with_collectives(plain, charges, charges.exchanges(graph, hubs=hubs), graph, hubs)
@@ -47,15 +47,9 @@ def test_hub_is_told_apart() -> None:
     assert found.peer_messages.tolist() == [[0, 5, 0, 0], [0] * 4, [0] * 4, [0] * 4]
     assert found.comm_bytes.tolist() == plain.comm_bytes.tolist()
     assert found.total_bytes == 280
-
-
-def test_without_hubs_all_are_peers() -> None:
-    graph = _sum_of_eight(5)
-    hubs = np.zeros(9, dtype=np.bool_)
-    charges = charge_volume(graph, PARTS, 4, hubs)
-    found = with_collectives(
-        charges.communication(graph), charges, charges.exchanges(graph, hubs=hubs), graph, hubs
-    )
+    charges = charge_volume(graph, PARTS, 4, none)
+    exchanges = charges.exchanges(graph, hubs=none)
+    found = with_collectives(charges.communication(graph), charges, exchanges, graph, none)
     assert found.collectives == ()
     assert found.peer_bytes is None
 

@@ -27,17 +27,16 @@ def test_missing_transfer() -> None:
         check_matrix(broken, CHARGES.communication(GRAPH))
 
 
-def test_repeated_transfer() -> None:
-    broken = replace(CHARGES, expand=pick(CHARGES.expand, [0, 1, 1]))
-    with pytest.raises(GraphInvariantError, match="same value and part twice"):
-        check_charges(GRAPH, PART, broken)
-
-
-def test_wrong_owner() -> None:
-    items = CHARGES.expand
-    moved = replace(items, sender=np.array([2, 1], dtype=np.int32))
-    with pytest.raises(GraphInvariantError, match="owner of its value"):
-        check_charges(GRAPH, PART, replace(CHARGES, expand=moved))
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (pick(CHARGES.expand, [0, 1, 1]), "same value and part twice"),
+        (replace(CHARGES.expand, sender=np.array([2, 1], np.int32)), "owner of its value"),
+    ],
+)
+def test_broken_transfers_are_refused(broken: Transfers, message: str) -> None:
+    with pytest.raises(GraphInvariantError, match=message):
+        check_charges(GRAPH, PART, replace(CHARGES, expand=broken))
 
 
 def test_transfer_to_itself() -> None:

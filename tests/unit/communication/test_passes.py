@@ -101,14 +101,6 @@ def test_tables_of_reductions_grow_with_what_they_hold() -> None:
     assert (found.expand.value.tolist(), len(found.fold)) == (list(range(n)), 0)
 
 
-def test_terms_of_a_part_are_combined_wherever_they_stand_in_a_row() -> None:
-    rows = [folded(5, [1], [3], [0], [2], [4])]
-    found = charge_volume(build(6, rows, inputs=range(5)), np.array([0, 1, 1, 2, 2, 0], np.int32), 3)
-    assert (found.fold.sender.tolist(), found.fold.low.tolist()) == ([1, 2], [1, 1])
-    assert found.fold.high.tolist() == [1, 1]
-    assert len(found.expand) == 0
-
-
 def test_a_value_with_many_readers_is_found_by_each_of_them_again() -> None:
     """Readers take turns, so that none finds what the one before used."""
     parts, turns = 20, 3

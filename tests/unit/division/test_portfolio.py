@@ -13,17 +13,17 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division import portfolio as module
 from commanalyzer.division.coarsening import coarse_attempts
 from commanalyzer.division.coarsening.coarse import build_by_value
-from commanalyzer.division.options import PortfolioOptions
 from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.selection import Cost, Latest, best_of, promising
 from commanalyzer.foundation.errors import PartitionError
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.graph.value_graph import Bool, Float64, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
+from tests.unit.division.measures import none_removed, portfolio_of
 
 
 def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = None) -> Float64:
-    none = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
+    none = none_removed(graph) if hubs is None else hubs
     owner = np.array(part, np.int32)
     charges = charge_volume(graph, owner, parts, none)
     folds = (charges.fold.value, charges.fold.sender)
@@ -110,19 +110,9 @@ def test_hubs_without_work_stay() -> None:
 # --- failures ---------------------------------------------------------------------------------------------
 
 
-def chain(n: int) -> ValueGraph:
-    return build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(1, n), 1.0))
-
-
 def chain_portfolio(n: int) -> Portfolio:
-    graph = chain(n)
-
-    def count(part: Int32, parts: int) -> Cost:
-        work = worked(graph, part.tolist(), parts)
-        communication = charge_volume(graph, part, parts).communication(graph)
-        return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), lambda: work)
-
-    return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count)
+    rows, work = [row(i + 1, i) for i in range(n - 1)], dict.fromkeys(range(1, n), 1.0)
+    return portfolio_of(build(n, rows, work=work), 4)
 
 
 def test_a_method_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,12 +131,12 @@ def test_what_is_impossible_for_all_methods_is_an_error() -> None:
         list(chain_portfolio(3).candidates(4))
 
 
-def test_refinements_are_given_only_where_they_are_better() -> None:
+def test_refinements_are_given_only_where_they_are_better_and_say_which_graph_they_are_of() -> None:
     portfolio = chain_portfolio(64)
     # Every value elsewhere than its neighbours: 63 cuts. Four pieces of 16 need 3, which is the least.
-    interleaved = module.Candidate("interleaved", (np.arange(64) % 4).astype(np.int32), 0.0)
+    interleaved = module.Candidate("interleaved", (np.arange(64) % 4).astype(np.int32), 0.0, 8)
     (better,) = portfolio.refined([interleaved], 4)
-    assert better.method == "interleaved refined"
+    assert (better.method, better.coarse_vertices) == ("interleaved refined", 8)
     ideal = module.Candidate("ideal", (np.arange(64) // 16).astype(np.int32), 0.0)
     assert list(portfolio.refined([ideal], 4)) == []
 
@@ -176,12 +166,3 @@ def test_what_is_known_takes_no_more_memory_than_it_may() -> None:
     known.note(owners[3], 4, "e", 9)  # instead of what was known of the same
     known.note(owners[0], 4, "f", 1)
     assert [known.find(part, 4) for part in owners] == ["f", None, None, "e"]
-
-
-# --- coarse graphs ----------------------------------------------------------------------------------------
-
-
-def test_a_refined_division_says_which_graph_it_was_found_on() -> None:
-    mixed = module.Candidate("mixed", (np.arange(64) % 4).astype(np.int32), 0.0, 8)
-    (better,) = chain_portfolio(64).refined([mixed], 4)
-    assert (better.method, better.coarse_vertices) == ("mixed refined", 8)

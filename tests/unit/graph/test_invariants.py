@@ -7,6 +7,7 @@ from commanalyzer.foundation.errors import GraphInvariantError
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.invariants import check_dissolved, check_graph
+from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import Row, build, chain, grid, row
 
 
@@ -17,19 +18,17 @@ def test_sound_graphs_pass() -> None:
     assert chain(8).num_rows == 16
 
 
-def test_self_source() -> None:
-    with pytest.raises(GraphInvariantError, match="1 sources are the sink itself"):
-        check_graph(build(1, [row(0, 0)]))
-
-
-def test_terms_without_fold() -> None:
-    with pytest.raises(GraphInvariantError, match="1 rows without fold"):
-        check_graph(build(3, [Row(0, [[1], [2]], fold=Fold.NONE)]))
-
-
-def test_versions() -> None:
-    with pytest.raises(GraphInvariantError, match="vertex 0 has 9 versions, its rows made 2"):
-        check_graph(build(2, [row(0, 1, count=2)], versions={0: 9}))
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (build(1, [row(0, 0)]), "1 sources are the sink itself"),
+        (build(3, [Row(0, [[1], [2]], fold=Fold.NONE)]), "1 rows without fold"),
+        (build(2, [row(0, 1, count=2)], versions={0: 9}), "vertex 0 has 9 versions, its rows made 2"),
+    ],
+)
+def test_broken_graphs_are_refused(broken: ValueGraph, message: str) -> None:
+    with pytest.raises(GraphInvariantError, match=message):
+        check_graph(broken)
 
 
 def test_lost_stores_and_registers() -> None:

@@ -43,16 +43,6 @@ def test_the_interval_covers_the_median_of_skewed_data() -> None:
     assert abs(covered - 0.9648) < 0.03
 
 
-def test_bandwidth_is_the_harmonic_mean() -> None:
-    # 100 B in 1 s and in 3 s: rates 100 and 33.3 B/s, harmonic mean 50 B/s (arithmetic 66.7)
-    assert statistics.harmonic_mean_bandwidth(100.0, np.array([[1.0, np.nan], [3.0, np.nan]])) == 50.0
-
-
-def test_slowest_rank() -> None:
-    times_s = np.array([[1.0, 5.0, np.nan], [2.0, np.nan, np.nan]])
-    assert np.array_equal(statistics.slowest(times_s), [2.0, 5.0, np.nan], equal_nan=True)
-
-
 @pytest.mark.parametrize(
     ("base_s", "work_s", "elapsed_s", "hidden"),
     [

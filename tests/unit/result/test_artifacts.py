@@ -49,39 +49,32 @@ def _assert_equal(found: AnalysisResult, expected: AnalysisResult) -> None:
             assert getattr(found, f.name) == getattr(expected, f.name), f.name
 
 
-def test_round_trip(tmp_path: Path) -> None:
-    result = sample_result(
-        sample_decomposition(2, bound=0.5),
-        sample_decomposition(4, model="hpdc18"),
-        with_hub(sample_decomposition(3)),
-        machine=MACHINE,
-        warnings=("careful",),
-        unmodelled=(("qsort", 3),),
-    )
-    result = replace(result, peak_memory_bytes=123)
+SAMPLE = sample_result()
+WHOLE = sample_result(
+    sample_decomposition(2, bound=0.5),
+    sample_decomposition(4, model="hpdc18"),
+    with_hub(sample_decomposition(3)),
+    machine=MACHINE,
+    warnings=("careful",),
+    unmodelled=(("qsort", 3),),
+)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        replace(WHOLE, peak_memory_bytes=123),
+        replace(SAMPLE, store=GraphStore.empty(), decompositions=()),
+        replace(SAMPLE, singletons=None),
+        sample_result(replace(sample_decomposition(2), intensity=float("inf"))),
+    ],
+    ids=["whole", "nothing divided", "singletons not counted", "no work"],
+)
+def test_round_trip(result: AnalysisResult, tmp_path: Path) -> None:
     path = tmp_path / "r.cmz"
     save(result, path)
     _assert_equal(load(path), result)
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_round_trip_without_decompositions_objects_and_sites(tmp_path: Path) -> None:
-    result = replace(sample_result(), store=GraphStore.empty(), decompositions=())
-    save(result, tmp_path / "r.cmz")
-    _assert_equal(load(tmp_path / "r.cmz"), result)
-
-
-def test_round_trip_of_a_graph_without_singletons_counted(tmp_path: Path) -> None:
-    result = replace(sample_result(), singletons=None)
-    save(result, tmp_path / "r.cmz")
-    _assert_equal(load(tmp_path / "r.cmz"), result)
-    assert json_document(result)["singletons"] is None
-
-
-def test_infinite_intensity_survives(tmp_path: Path) -> None:
-    item = replace(sample_decomposition(2), intensity=float("inf"))
-    save(sample_result(item), tmp_path / "r.cmz")
-    assert load(tmp_path / "r.cmz").best(2).intensity == float("inf")
 
 
 def test_no_overwrite_without_force(tmp_path: Path) -> None:

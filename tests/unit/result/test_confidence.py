@@ -3,7 +3,6 @@
 import io
 import json
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,17 +19,7 @@ from commanalyzer.result.artifact_header import header_of
 from commanalyzer.result.confidence import Confidence, confidence_of, method_of
 from commanalyzer.result.results import Decomposition
 from tests.graphs import grid
-from tests.samples import sample_decomposition, sample_result
-
-
-def found(
-    method: str, pair_bytes: int, *, best: bool = False, imbalance: float = 1.0, bound: int = 0
-) -> Decomposition:
-    """A division for four nodes that sends three times ``pair_bytes``."""
-    made = sample_decomposition(4, method=method, best=best, pair_bytes=pair_bytes)
-    exact = replace(made.communication, high_bytes=made.comm_bytes)
-    even = imbalance <= 1.03
-    return replace(made, communication=exact, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=even)
+from tests.samples import offer, sample_decomposition, sample_result
 
 
 def cells(known: Confidence) -> tuple[str, ...]:
@@ -41,14 +30,14 @@ def test_refinements_and_options_are_not_another_method() -> None:
     methods = ["metis cut seed 3 refined", "metis cut, tiles 184x184 refined", "mt-kahypar km1", "u=block2d"]
     methods += ["blocks 2x2 of 24x24 by work refined", "slabs 16, entries follow"]
     families = ["METIS", "METIS", "Mt-KaHyPar", "given", "regular", "regular"]
-    assert [method_of(found(m, 1)) for m in methods] == families
+    assert [method_of(offer(m, 1)) for m in methods] == families
 
 
 def test_uneven_blocks_are_balanced_unless_more_even_ones_send_hardly_more() -> None:
     """Walls of 36 x 60 points on 12 nodes: blocks 3x4 have 1.098 times the mean work, by whole rows."""
-    uneven, metis = found("blocks 3x4", 1000, imbalance=1.098), found("metis cut", 900)
+    uneven, metis = offer("blocks 3x4", 1000, imbalance=1.098), offer("metis cut", 900)
     for pair_bytes, is_even in ((1097, False), (1099, True)):
-        three = [uneven, found("blocks 2x6", pair_bytes), metis]
+        three = [uneven, offer("blocks 2x6", pair_bytes), metis]
         assert evenness(three, [1.13, 1.03, 1.03]).tolist() == [is_even, True, True]
     assert not evenness([uneven, metis], [1.09, 1.03])[0]
 
@@ -57,9 +46,9 @@ def test_uneven_blocks_are_balanced_unless_more_even_ones_send_hardly_more() -> 
 def test_methods_that_agree_far_above_the_minimum_may_share_an_error(other: int, said: str) -> None:
     """Three times 1,000 bytes where 400 are provable: 7.5 times; blocks are within 6."""
     items = [
-        found("metis cut", 1000, best=True, bound=400),
-        found("mt-kahypar km1", other),
-        found("blocks 2x2", other),
+        offer("metis cut", 1000, best=True, bound=400),
+        offer("mt-kahypar km1", other),
+        offer("blocks 2x2", other),
     ]
     doubt = Confidence.of(items).doubt
     assert said in doubt
@@ -68,18 +57,18 @@ def test_methods_that_agree_far_above_the_minimum_may_share_an_error(other: int,
 
 def test_blocks_of_a_cube_are_near_enough_to_the_minimum() -> None:
     """6 (p^(1/3) - 1) faces over p^(1/3): 4.5 times on 64 nodes."""
-    items = [found("blocks 4x4x4", 1000, best=True, bound=667), found("metis cut", 1000)]
+    items = [offer("blocks 4x4x4", 1000, best=True, bound=667), offer("metis cut", 1000)]
     assert Confidence.of(items).doubt == ""
 
 
 def test_cheapest_balanced_of_each_kind() -> None:
     items = [
-        found("metis cut refined", 100, best=True, bound=150),
-        found("metis volume", 101),
-        found("mt-kahypar km1", 90, imbalance=1.2),
-        found("mt-kahypar km1 refined", 110),
-        found("blocks 2x2", 150),
-        found("slabs 4", 120, imbalance=1.2),
+        offer("metis cut refined", 100, best=True, bound=150),
+        offer("metis volume", 101),
+        offer("mt-kahypar km1", 90, imbalance=1.2),
+        offer("mt-kahypar km1 refined", 110),
+        offer("blocks 2x2", 150),
+        offer("slabs 4", 120, imbalance=1.2),
     ]
     known = Confidence.of(items)
     assert known.regular is items[4]
@@ -91,30 +80,30 @@ def test_cheapest_balanced_of_each_kind() -> None:
 
 
 def test_a_single_method_without_a_minimum_near_is_doubted() -> None:
-    rivals = [found("metis cut", 210), found("blocks 2x2", 350)]
-    known = Confidence.of([found("mt-kahypar km1", 100, best=True), *rivals])
+    rivals = [offer("metis cut", 210), offer("blocks 2x2", 350)]
+    known = Confidence.of([offer("mt-kahypar km1", 100, best=True), *rivals])
     assert known.doubt == (
         "4 nodes (volume): only one method found this (mt-kahypar km1; no minimum is known), what others "
         "found sends 2.1 times as much (metis cut): ask with --effort thorough"
     )
-    far = Confidence.of([found("metis cut", 100, best=True, bound=100), *rivals[1:]])
+    far = Confidence.of([offer("metis cut", 100, best=True, bound=100), *rivals[1:]])
     assert "3.0 times the minimum" in far.doubt
     # a proof nearby, or another method nearby, leaves none
-    assert Confidence.of([found("mt-kahypar km1", 100, best=True, bound=150), *rivals]).doubt == ""
-    assert Confidence.of([found("mt-kahypar km1", 150, best=True), *rivals]).doubt == ""
+    assert Confidence.of([offer("mt-kahypar km1", 100, best=True, bound=150), *rivals]).doubt == ""
+    assert Confidence.of([offer("mt-kahypar km1", 150, best=True), *rivals]).doubt == ""
 
 
 def test_a_cheaper_regular_division_beyond_the_balance_limit_is_named() -> None:
-    best = found("metis cut", 100, best=True)
-    known = Confidence.of([best, found("blocks 2x2", 60, imbalance=1.2)])
+    best = offer("metis cut", 100, best=True)
+    known = Confidence.of([best, offer("blocks 2x2", 60, imbalance=1.2)])
     assert "the regular division blocks 2x2 sends 40 % less than this, with 1.20 times" in known.doubt
     assert cells(known)[1] == "blocks 2x2: -40 %, imbalance 1.20"
-    assert Confidence.of([best, found("blocks 2x2", 60, imbalance=2.0)]).doubt == ""
-    assert Confidence.of([best, found("blocks 2x2", 90, imbalance=1.2)]).doubt == ""
+    assert Confidence.of([best, offer("blocks 2x2", 60, imbalance=2.0)]).doubt == ""
+    assert Confidence.of([best, offer("blocks 2x2", 90, imbalance=1.2)]).doubt == ""
 
 
 def test_a_division_that_sends_nothing_is_compared_without_ratios() -> None:
-    known = Confidence.of([found("metis cut", 0, best=True), found("slabs 4", 8), found("mt-kahypar km1", 0)])
+    known = Confidence.of([offer("metis cut", 0, best=True), offer("slabs 4", 8), offer("mt-kahypar km1", 0)])
     assert known.ratio(known.best) == 1.0
     assert known.regular is not None and math.isinf(known.ratio(known.regular))
     assert cells(known)[1:3] == ("slabs 4: 24 B where the best sends nothing", "mt-kahypar km1: as much")
@@ -131,7 +120,7 @@ def test_one_node_has_nothing_to_compare() -> None:
 
 
 def test_unbalanced_division_is_no_answer() -> None:
-    item = found("metis cut", 40, best=True, imbalance=1.4)
+    item = offer("metis cut", 40, best=True, imbalance=1.4)
     result, stream = sample_result(item), io.StringIO()
     show_result(result, make_console(stream))
     rows = [line for line in stream.getvalue().splitlines() if line.startswith("│")]

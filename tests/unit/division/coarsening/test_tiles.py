@@ -14,24 +14,18 @@ from commanalyzer.division.coarsening.coarse import build_coarse
 from commanalyzer.division.coarsening.neighbours import find_neighbours
 from commanalyzer.division.coarsening.tiles import build_tiling, tile_grid
 from commanalyzer.division.decompose import CountOptions, decompose
-from commanalyzer.division.options import PortfolioOptions
-from commanalyzer.division.portfolio import CostOf, Portfolio
 from commanalyzer.division.refinement.borders import follow_borders, refine_borders
 from commanalyzer.division.refinement.refine import connectivity
 from commanalyzer.division.regular.shapes import find_arrays, shape_families
-from commanalyzer.division.selection import Cost
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
+from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.request import Coarsen
 from commanalyzer.result.results import SingletonCounts
 from tests.graphs import Row, build, folded, homed, row
 from tests.strategies import graphs
-
-
-def none_removed(graph: ValueGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.zeros(graph.num_vertices, np.bool_)
+from tests.unit.division.measures import none_removed, portfolio_of
 
 
 def jacobi(n: int) -> ValueGraph:
@@ -47,17 +41,6 @@ def jacobi(n: int) -> ValueGraph:
     objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
     objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n * n, key=name) for name in "uv"]
     return homed(graph, np.repeat([1, 2], n * n), np.tile(8 * np.arange(n * n), 2), objects)
-
-
-def counter(graph: ValueGraph) -> CostOf:
-    """Counts the volume in all rows; work as it is, without that of reductions."""
-
-    def count(part: Int32, num_parts: int) -> Cost:
-        work = graph.work_flops
-        bytes_sent = count_volume(graph, part, num_parts).total_bytes
-        return Cost(bytes_sent, imbalance_of_work(work, part, num_parts), lambda: work)
-
-    return count
 
 
 # --- anchors ----------------------------------------------------------------------------------------------
@@ -187,7 +170,7 @@ def test_all_but_hubs_have_a_coarse_vertex_and_work_is_kept(graph: ValueGraph, d
 
 def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> None:
     graph = jacobi(16)
-    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((4,), 1, 0.03), counter(graph), 64)
+    portfolio = portfolio_of(graph, 4, wanted=64)
     found = {c.method: c.part for c in portfolio.candidates(4)}
     assert portfolio.coarse_vertices == 64
     blocks = found["blocks 2x2"]
@@ -209,15 +192,14 @@ def test_the_search_ends_where_most_values_cannot_be_tiled(monkeypatch: pytest.M
         HomeObject(HomeKind.GLOBAL, "u", size_bytes=512, key="u"),
     )
     graph = homed(graph, np.repeat([1, 0], [64, 100]), [*range(0, 512, 8), *range(0, 800, 8)], objects)
-    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph))
+    portfolio = portfolio_of(graph, 2)
     assert portfolio.view.tiling.groups
     assert 100 < portfolio.coarse_vertices <= 100 + 16
 
 
 def test_islands_beside_borders_are_removed() -> None:
     graph = jacobi(16)
-    removed = none_removed(graph)
-    portfolio = Portfolio(graph, removed, PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
+    portfolio = portfolio_of(graph, 2, wanted=64)
     place = np.arange(512) % 256
     straight = (place % 16 >= 8).astype(np.int32)
     # One point of row 8 on either side belongs to the other: it sends one word more, its neighbours four.
@@ -231,7 +213,7 @@ def test_islands_beside_borders_are_removed() -> None:
 
 def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes() -> None:
     graph = jacobi(16)
-    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
+    portfolio = portfolio_of(graph, 2, wanted=64)
     # Seven columns of sixteen: straight, but the other part has 9 / 8 of the mean.
     narrow = (np.arange(512) % 16 >= 9).astype(np.int32)
     better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: graph.work_flops)
@@ -244,7 +226,7 @@ def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes(
 
 def test_free_values_beside_borders_follow_one_by_one_and_others_stay() -> None:
     graph = jacobi(16)
-    portfolio = Portfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
+    portfolio = portfolio_of(graph, 2, wanted=64)
     place = np.arange(512) % 256
     left = (place % 16 >= 8).astype(np.int32)
     # v is cut one column beside u: each v there goes back to where its u and most neighbours are.

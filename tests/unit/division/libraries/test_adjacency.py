@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.coarse import build_by_value
-from commanalyzer.division.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, folded, row
@@ -71,15 +71,6 @@ def test_adjacency_refuses(change: Callable[..., Parts], message: str) -> None:
     assert make(*path()).num_edges == 2
     with pytest.raises(PartitionError, match=message):
         make(*change(*path()))
-
-
-def test_components() -> None:
-    # 0 - 1 - 2 - 3 - 0 and the loose vertex 4
-    ends = np.array([0, 2, 4, 6, 8, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2])
-    ring = Adjacency(*ends, np.ones(8, np.int64), np.ones(5))
-    count, label = component_labels(ring)
-    assert count == 2
-    assert label.tolist() == [0, 0, 0, 0, 1]
 
 
 @given(st.integers(0, 2**32 - 1))

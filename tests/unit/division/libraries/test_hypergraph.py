@@ -37,11 +37,6 @@ def nets(found: Hypergraph) -> Nets:
 # --- expand nets ------------------------------------------------------------------------------------------
 
 
-def test_a_value_and_its_readers_are_one_net() -> None:
-    graph = build(5, [row(2, 0, 1), row(3, 0), row(4, 0, 1)], widths={1: 4})
-    assert nets(hypergraph(graph)) == {(0, 2, 3, 4): [8], (1, 2, 4): [4]}
-
-
 def test_a_net_weighs_the_versions_that_its_most_frequent_reader_reads() -> None:
     # 1 has 3 versions, of which 2 reads 2 and 3 reads all, 10 times
     graph = build(4, [row(1, 0, count=3), row(2, 1, count=2), row(3, 1, count=10)])

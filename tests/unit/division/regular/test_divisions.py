@@ -15,6 +15,7 @@ from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, sha
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
 from tests.graphs import build, homed, row
+from tests.unit.division.measures import none_removed
 
 
 def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ()) -> ValueGraph:
@@ -28,7 +29,7 @@ def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ())
 
 
 def extents(graph: ValueGraph) -> list[dict[str, tuple[tuple[int, ...], int]]]:
-    arrays = find_arrays(graph, np.zeros(graph.num_vertices, dtype=np.bool_))
+    arrays = find_arrays(graph, none_removed(graph))
     return [
         {graph.objects[s.array.number].name: (s.extents, s.components) for s in family}
         for family in shape_families(graph, arrays)
@@ -112,8 +113,8 @@ def test_process_grids_are_all_factorisations() -> None:
 
 
 def shaped(graph: ValueGraph, name: str, shape: tuple[int, ...]) -> Shaped:
-    none = np.zeros(graph.num_vertices, dtype=np.bool_)
-    return next(Shaped(a, shape) for a in find_arrays(graph, none) if graph.objects[a.number].name == name)
+    arrays = find_arrays(graph, none_removed(graph))
+    return next(Shaped(a, shape) for a in arrays if graph.objects[a.number].name == name)
 
 
 def owners(blocks: Blocks, grid: tuple[int, ...], spread: Spread = "points") -> Int32:
@@ -152,7 +153,7 @@ def test_blocks_are_cut_along_each_dimension(grid: tuple[int, int, int], spread:
     graph = with_arrays(("u", 60 * components))
     work = np.random.default_rng(1).random(graph.num_vertices)
     graph = replace(graph, work_flops=work)
-    (array,) = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    (array,) = find_arrays(graph, none_removed(graph))
     found = owners(Blocks(graph, [Shaped(array, shape, components)]), grid, spread)
     weight = work.reshape(*shape, components) if spread == "work" else np.ones((*shape, components))
     expected = np.zeros(shape, np.int64)
@@ -209,28 +210,6 @@ def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
         path.write_text("\n".join([header, *lines]))
         found = map_owners(graph, read_owner_map(path))
         assert found.tolist() == [-1] * 16 + [0, 0, 0, 1] + [0] * 12
-
-
-@pytest.mark.parametrize(
-    ("places", "message"),
-    [
-        ([*range(8), *range(9, 16)], "used elements of 'u', found none for 1, the first at element 8"),
-        ([*range(16), 3], "once, found element 3 again"),
-        ([*range(17)], "expected elements 0 to 15 of 'u', found 16"),
-    ],
-)
-def test_owner_maps_have_every_element_once(tmp_path: Path, places: list[int], message: str) -> None:
-    path = tmp_path / "map.csv"
-    path.write_text("\n".join(["object,index,part", *(f"u,{i},0" for i in places)]))
-    with pytest.raises(ConfigError, match=message):
-        map_owners(with_arrays(("u", 16)), read_owner_map(path))
-
-
-def test_owner_maps_of_numpy_are_for_all_arrays_of_their_length(tmp_path: Path) -> None:
-    path = tmp_path / "map.npy"
-    np.save(path, np.arange(16) // 8)
-    found = map_owners(with_arrays(("u", 16), ("v", 20)), read_owner_map(path))
-    assert found.tolist() == [0] * 8 + [1] * 8 + [-1] * 20
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.communication.volume import count_volume
-from commanalyzer.division.options import PortfolioOptions
-from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.regular.layouts import Cut, Layouts
 from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
-from commanalyzer.division.selection import Cost
-from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
+from commanalyzer.graph.value_graph import Bool, ValueGraph
 from tests.graphs import Row, build, folded, homed
+from tests.unit.division.measures import none_removed, portfolio_of
 from tests.unit.division.regular.test_divisions import shaped, with_arrays
 
 
@@ -52,16 +49,6 @@ def test_lists_that_no_value_is_computed_from_do_no_work() -> None:
     assert found[0] == found[1]
 
 
-def portfolio_of(graph: ValueGraph, parts: int, hubs: Bool | None = None) -> Portfolio:
-    removed = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
-
-    def count(part: Int32, p: int) -> Cost:
-        found = count_volume(graph, part, p, removed).total_bytes
-        return Cost(found, imbalance_of_work(graph.work_flops, part, p), lambda: graph.work_flops)
-
-    return Portfolio(graph, removed, PortfolioOptions((parts,), 1, 0.03), count)
-
-
 def layouts_of(graph: ValueGraph, hubs: Bool | None = None) -> Layouts:
     return portfolio_of(graph, 4, hubs).layouts
 
@@ -92,17 +79,8 @@ def test_a_matrix_keeps_its_own_shape_beside_vectors_that_look_square() -> None:
     # 16 elements may be 4 x 4, and 16 x 16 entries 16 of each; rows of the matrix show that they are not.
     n = 16
     graph = product(n, 1, n)
-    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    arrays = find_arrays(graph, none_removed(graph))
     assert (n, n) in {family[0].extents for family in shape_families(graph, arrays)}
-
-
-def test_arrays_without_work_are_not_cut_alone() -> None:
-    graph = product(12, 16, 14)
-    heavy = layouts_of(graph).heavy
-    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
-    names = {id(s.array): s for family in shape_families(graph, arrays) for s in family}
-    assert len(heavy) == 1
-    assert len(names) == 3
 
 
 def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
@@ -152,7 +130,7 @@ def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
 
 def test_only_shapes_that_the_program_shows_are_told_as_such() -> None:
     graph = with_arrays(("u", 48), ("w", 49))
-    u, w = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    u, w = find_arrays(graph, none_removed(graph))
     planes = [[Shaped(u, (6, 8), is_known=True)], [Shaped(w, (7, 7))]]
     lines = [[Shaped(u, (48,))], [Shaped(w, (49,))]]
     names = {
@@ -166,7 +144,7 @@ def test_only_shapes_that_the_program_shows_are_told_as_such() -> None:
 def test_rows_that_the_program_steps_by_are_known() -> None:
     rows = tuple((48 + 8 * i + j, 8 * i + j - 8, 8 * i + j + 8) for i in range(1, 5) for j in range(1, 7))
     graph = with_arrays(("u", 48), ("v", 48), ("w", 100), rows=rows)
-    families = shape_families(graph, find_arrays(graph, np.zeros(graph.num_vertices, np.bool_)))
+    families = shape_families(graph, find_arrays(graph, none_removed(graph)))
     found = {s.extents: s.is_known for family in families for s in family if len(s.extents) == 2}
     assert found[6, 8]
     assert not found[10, 10]

@@ -8,21 +8,18 @@ from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.invariants import check_dissolved
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, folded, row
-from tests.reference.counting import dissolved_rows
+from tests.reference.counting import RowKey, dissolved_rows, entries_of
 from tests.strategies import graphs
 
 
-def rows_as_dict(graph: ValueGraph) -> dict[tuple[int, frozenset[tuple[int, int]], bool], int]:
-    start = graph.rows.row_ptr
-    result = {}
-    for r in range(graph.num_rows):
-        entries = range(int(start[r]), int(start[r + 1]))
-        sources = frozenset((int(graph.rows.source[e]), int(graph.rows.source_role[e])) for e in entries)
-        assert len(sources) == len(entries)
-        key = (int(graph.rows.row_sink[r]), sources, bool(graph.rows.row_accumulates[r]))
-        assert key not in result
-        result[key] = int(graph.rows.row_count[r])
-    return result
+def rows_as_dict(graph: ValueGraph) -> dict[RowKey, int]:
+    rows, entries = graph.rows, entries_of(graph)
+    assert all(len(set(found)) == len(found) for found in entries)
+    keys = list(
+        zip(rows.row_sink.tolist(), map(frozenset, entries), rows.row_accumulates.tolist(), strict=True)
+    )
+    assert len(set(keys)) == len(keys)
+    return dict(zip(keys, rows.row_count.tolist(), strict=True))
 
 
 @given(graphs(registers=True))

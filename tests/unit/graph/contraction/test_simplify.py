@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from commanalyzer.graph.contraction.simplify import (
 from commanalyzer.graph.invariants import check_graph
 from commanalyzer.graph.value_graph import Int32, ValueGraph
 from tests.graphs import Row, build, copied, folded, row
-from tests.reference.counting import rows_of
+from tests.reference.counting import entries_of, rows_of
 from tests.strategies import graphs
 
 RowKey = tuple[int, int, int, bool, tuple[tuple[tuple[int, int], ...], ...]]
@@ -28,15 +29,11 @@ RowKey = tuple[int, int, int, bool, tuple[tuple[tuple[int, int], ...], ...]]
 
 def described(graph: ValueGraph) -> list[RowKey]:
     """Sink, count, fold, accumulates and terms of every row, in one order."""
-    result = []
-    for r in range(graph.num_rows):
-        terms = []
-        for t in range(int(graph.rows.term_ptr[r]), int(graph.rows.term_ptr[r + 1])):
-            entries = range(int(graph.rows.source_ptr[t]), int(graph.rows.source_ptr[t + 1]))
-            flows = [(int(graph.rows.source[e]), int(graph.rows.source_role[e])) for e in entries]
-            terms.append(tuple(sorted(flows)))
-        head = (int(graph.rows.row_sink[r]), int(graph.rows.row_count[r]), int(graph.rows.row_fold[r]))
-        result.append((*head, bool(graph.rows.row_accumulates[r]), tuple(sorted(terms))))
+    result, entries = [], entries_of(graph)
+    for r, (sink, count, _, accumulates, terms) in enumerate(rows_of(graph)):
+        flows = iter(entries[r])
+        found = sorted(tuple(sorted(islice(flows, len(term)))) for term in terms)
+        result.append((sink, count, int(graph.rows.row_fold[r]), accumulates, tuple(found)))
     return sorted(result)
 
 

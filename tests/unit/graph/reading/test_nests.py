@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from commanalyzer.graph.reading.family_kernels import Written, first_place, write_head
-from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.recording.abi import FAMILY_SUM, GROUP, REGISTER, ROW_FAMILY, ROW_REGISTER, ROW_WIDE, RUN
 from commanalyzer.recording.trace import Trace
-from tests.reference.expand import expand_rows
-from tests.reference.families import without_families
-from tests.unit.graph.reading.test_ranges import trace_of
+from tests.unit.graph.reading.test_ranges import expected, trace_of, written
 
 Moving = tuple[int, ...]  # a word or label, and its changes per round of each loop
 Sum = tuple[
@@ -42,36 +39,6 @@ def a_nest(
 ) -> tuple[int, int, int, list[int], int]:
     of_loops = (rounds,) if isinstance(rounds, int) else rounds
     return 100, 1, ROW_FAMILY | ROW_WIDE, nest_content(of_loops, entries), count
-
-
-Row = tuple[int, int, list[int], int]
-
-
-def written(trace: Trace) -> list[Row]:
-    """Sink, site, labels and count of all rows; register values by the place of their rows."""
-    tables, found = Tables.of(trace), list[Row]()
-    place = {int(name): at for at, name in enumerate(tables.names)}
-    for chunk in tables.chunks():
-        begin = 0
-        for head, cell, end in zip(chunk.heads, chunk.cells, chunk.end, strict=True):
-            labels = [
-                REGISTER | place[int(tables.kept[label & 0xFFFFFFFF])] if label & REGISTER else label
-                for label in chunk.label[begin:end].view(np.uint64).tolist()
-            ]
-            found.append((int(head[0]), int(head[1]) & 0xFFFFFFFF, labels, int(cell[1])))
-            begin = int(end)
-    return found
-
-
-def expected(trace: Trace) -> list[Row]:
-    plain = without_families(trace)
-    flat = expand_rows(plain)
-    return [
-        (int(head["sink"]), int(head["site"]), flat.label[begin:end].tolist(), int(cell["count"]))
-        for head, cell, begin, end in zip(
-            plain.heads, plain.cells, flat.row_start[:-1], flat.row_start[1:], strict=True
-        )
-    ]
 
 
 def with_groups(trace: Trace, groups: list[tuple[int, int, list[tuple[int, int]]]]) -> Trace:

@@ -9,6 +9,7 @@ from commanalyzer.graph.reading import tables
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace, TraceStatistics
+from tests.reference.expand import expand_rows
 from tests.reference.families import without_families
 
 Store = tuple[int, int, int, list[tuple[int, int]]]  # site, sink, stride, labels with their strides
@@ -53,25 +54,33 @@ def a_range(*segments: tuple[int, list[Store]], count: int = 1) -> tuple[int, in
     return sink, site, abi.ROW_FAMILY | abi.ROW_WIDE, range_content(list(segments)), count
 
 
-def written(trace: Trace) -> list[tuple[int, int, list[int], int]]:
-    """Sink, site, labels and count of all rows."""
-    found = []
-    for chunk in Tables.of(trace).chunks():
+Row = tuple[int, int, list[int], int]
+
+
+def written(trace: Trace) -> list[Row]:
+    """Sink, site, labels and count of all rows; register values by the place of their rows."""
+    tables, found = Tables.of(trace), list[Row]()
+    place = {int(name): at for at, name in enumerate(tables.names)}
+    for chunk in tables.chunks():
         begin = 0
         for head, cell, end in zip(chunk.heads, chunk.cells, chunk.end, strict=True):
-            labels = chunk.label[begin:end].view(np.uint64).tolist()
+            labels = [
+                abi.REGISTER | place[int(tables.kept[label & 0xFFFFFFFF])] if label & abi.REGISTER else label
+                for label in chunk.label[begin:end].view(np.uint64).tolist()
+            ]
             found.append((int(head[0]), int(head[1]) & 0xFFFFFFFF, labels, int(cell[1])))
             begin = int(end)
     return found
 
 
-def expected(trace: Trace) -> list[tuple[int, int, list[int], int]]:
+def expected(trace: Trace) -> list[Row]:
     plain = without_families(trace)
-    at = np.concatenate([[0], np.cumsum(plain.heads["num_labels"].astype(np.int64))])
-    labels = plain.labels.view(np.uint64)
+    flat = expand_rows(plain)
     return [
-        (int(head["sink"]), int(head["site"]), labels[at[i] : at[i + 1]].tolist(), int(cell["count"]))
-        for i, (head, cell) in enumerate(zip(plain.heads, plain.cells, strict=True))
+        (int(head["sink"]), int(head["site"]), flat.label[begin:end].tolist(), int(cell["count"]))
+        for head, cell, begin, end in zip(
+            plain.heads, plain.cells, flat.row_start[:-1], flat.row_start[1:], strict=True
+        )
     ]
 
 

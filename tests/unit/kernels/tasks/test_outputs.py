@@ -152,16 +152,8 @@ def test_declarations_compile(text: str, tmp_path: Path) -> None:
     declared = "".join(f"{kind}double{dimensions} {name};\n" for name, kind, dimensions in buffers)
     body = f"{declared}void port(celerity::queue queue) {{\n{written}}}\n"
     (tmp_path / "port.cpp").write_text(f'#include "{Path(__file__).with_name("celerity.hpp")}"\n{body}')
-    done = run(
-        *bundled_toolchain().cc,
-        "-x",
-        "c++",
-        "-std=c++20",
-        "-c",
-        "-o",
-        tmp_path / "port.o",
-        tmp_path / "port.cpp",
-    )
+    command = (*bundled_toolchain().cc, "-x", "c++", "-std=c++20", "-c")
+    done = run(*command, "-o", tmp_path / "port.o", tmp_path / "port.cpp")
     assert done.status == 0, done.stderr
     assert len(buffers) == len({a.buffer for task in graph.tasks if task.range for a in task.accesses})
 

@@ -7,7 +7,7 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.parameters import Curve, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
-from tests.samples import sample_machine
+from tests.samples import sample_communication, sample_machine
 
 # R = 1 GFlop/s, B_c = 1 GB/s, L = 1 us
 MACHINE = sample_machine(bandwidth=1e9, throughput=1e9, latency=1e-6)
@@ -17,8 +17,7 @@ def _ring(nodes: int, pair_bytes: int, rounds: int) -> Communication:
     """Every part exchanges ``pair_bytes`` in ``rounds`` messages with both neighbours of a ring (p > 2)."""
     step = np.roll(np.eye(nodes, dtype=np.int64), 1, axis=1)
     linked = step + step.T
-    total = int(linked.sum()) * pair_bytes
-    return Communication(linked * pair_bytes, linked * rounds, total, total, collectives=())
+    return sample_communication(linked * pair_bytes, linked * rounds)
 
 
 def test_ring_by_hand() -> None:
@@ -56,7 +55,8 @@ def test_reductions_take_trees_or_the_measured_time() -> None:
     star[1:, 0] = star[0, 1:] = 80
     none = np.zeros_like(star)
     sums = Collective("reduce", "s", 0, 7, 10, 560), Collective("bcast", "s", 0, 7, 10, 560)
-    item = Communication(star, star // 8, 1120, 1120, collectives=sums, peer_bytes=none, peer_messages=none)
+    all_sent = sample_communication(star, star // 8)
+    item = replace(all_sent, collectives=sums, peer_bytes=none, peer_messages=none)
     (_, eight) = scaling_bound(80_000, [("any", item)], MACHINE).points
     # 10 rounds of log2(8) latencies beside 1120 / 8 bytes: 30 us + 0.14 us, and 80 us / 8 of work
     assert eight.time_s == pytest.approx(40.14e-6)
@@ -71,8 +71,7 @@ def test_busiest_node() -> None:
     # 0 sends 30 kB to each of three others: 90 us, where the mean node would take 22.5 us
     fan = np.zeros((4, 4), dtype=np.int64)
     fan[0, 1:] = 30_000
-    item = Communication(fan, (fan > 0).astype(np.int64), 90_000, 90_000, collectives=())
-    (_, four) = scaling_bound(1_000_000, [("fan", item)], MACHINE).points
+    (_, four) = scaling_bound(1_000_000, [("fan", sample_communication(fan))], MACHINE).points
     assert four.times.transfer_s == pytest.approx(90e-6)
     assert four.paper_efficiency == pytest.approx(1 / 1.09)
 
@@ -100,7 +99,7 @@ def test_phases_by_hand() -> None:
     phases = np.zeros((2, 2, 2), dtype=np.int64)
     phases[0, 0, 1], phases[1, 1, 0] = 10_000, 30_000
     both = phases.sum(axis=0)
-    item = Communication(both, np.sign(both) * 10, 40_000, 40_000, collectives=())
+    item = sample_communication(both, np.sign(both) * 10)
     (_, two) = scaling_bound(200_000, [("any", item)], MACHINE).points
     # without phases both travel at once: 10 us of latency, 30 us
     assert (two.times.latency_s, two.times.transfer_s) == pytest.approx((10e-6, 30e-6))

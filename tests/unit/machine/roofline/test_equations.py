@@ -1,6 +1,5 @@
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline import equations
-from commanalyzer.machine.roofline.equations import collective_rounds, phased_amount
+from commanalyzer.machine.roofline.equations import collective_rounds
 
 
 def test_equations_1_2_3_and_5() -> None:
@@ -100,9 +99,3 @@ def test_machine_bound_reads_curves() -> None:
 @pytest.mark.parametrize(("partners", "rounds"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (63, 6)])
 def test_binomial_tree(partners: int, rounds: int) -> None:
     assert collective_rounds(partners) == rounds
-
-
-def test_phases_share_no_link_time() -> None:
-    # Node 0: receives 10 and sends 2, then sends 20 and receives 4; node 1: the same both times.
-    sent, received = np.array([[2, 5], [20, 5]]), np.array([[10, 5], [4, 5]])
-    assert phased_amount(sent, received).tolist() == [30, 10]

@@ -7,16 +7,7 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.traffic import Network, NodeTraffic, network_at, node_traffic
-from tests.samples import sample_machine
-
-
-def _communication(
-    comm_bytes: list[list[int]], messages: list[list[int]], collectives: tuple[Collective, ...] | None = ()
-) -> Communication:
-    matrix = np.array(comm_bytes, dtype=np.int64)
-    total = int(matrix.sum())
-    return Communication(matrix, np.array(messages, dtype=np.int64), total, total, collectives=collectives)
-
+from tests.samples import sample_communication, sample_machine
 
 # A line of three parts, ten rounds; the middle one sends and receives twice as much.
 LINE_BYTES = [[0, 80, 0], [80, 0, 40], [0, 160, 0]]
@@ -24,7 +15,7 @@ LINE_MESSAGES = [[0, 10, 0], [10, 0, 5], [0, 10, 0]]
 
 
 def test_line() -> None:
-    traffic = node_traffic(_communication(LINE_BYTES, LINE_MESSAGES))
+    traffic = node_traffic(sample_communication(LINE_BYTES, LINE_MESSAGES))
     assert (traffic.num_nodes, traffic.comm_bytes, traffic.mean_message_bytes) == (3, 360, 360 / 35)
     # the more of sent and received; the mean node at the end
     assert traffic.node_bytes.tolist() == [80, 240, 160, 120]
@@ -36,12 +27,14 @@ def test_line() -> None:
 
 
 def test_a_stream_in_one_direction_waits_once() -> None:
-    traffic = node_traffic(_communication([[0, 80, 0], [0, 0, 0], [0, 0, 0]], [[0, 10, 0], [0] * 3, [0] * 3]))
+    traffic = node_traffic(
+        sample_communication([[0, 80, 0], [0, 0, 0], [0, 0, 0]], [[0, 10, 0], [0] * 3, [0] * 3])
+    )
     assert traffic.rounds.tolist() == [1, 1, 0, 2 / 3]
 
 
 def test_without_knowing_the_hubs_there_is_only_the_mean_node() -> None:
-    traffic = node_traffic(_communication(LINE_BYTES, LINE_MESSAGES, None))
+    traffic = node_traffic(replace(sample_communication(LINE_BYTES, LINE_MESSAGES), collectives=None))
     assert traffic.node_bytes.tolist() == [120]
     assert traffic.messages.tolist() == [35 / 3]
     assert traffic.rounds.tolist() == [25 / 3]
@@ -59,7 +52,7 @@ def _star(reduce_rounds: int, bcast_rounds: int) -> Communication:
     messages[0, 1:] += bcast_rounds
     kinds = (("reduce", reduce_rounds), ("bcast", bcast_rounds))
     found = [Collective("reduce" if k == "reduce" else "bcast", "s", 0, 3, n, 24 * n) for k, n in kinds if n]
-    plain = _communication(comm_bytes.tolist(), messages.tolist(), None)
+    plain = sample_communication(comm_bytes, messages)
     return replace(plain, collectives=tuple(found), peer_bytes=peer_bytes, peer_messages=peer_messages)
 
 
@@ -76,7 +69,7 @@ def test_hubs_are_trees_that_wait_only_where_the_result_is_spread() -> None:
 
 
 def test_one_node() -> None:
-    traffic = node_traffic(_communication([[0]], [[0]]))
+    traffic = node_traffic(sample_communication([[0]], [[0]]))
     assert traffic.mean_message_bytes is None
     assert traffic.crossing_bytes == 0.0
     assert traffic.node_bytes.tolist() == [0.0, 0.0]
@@ -88,8 +81,7 @@ THROUGHPUT = Parameter(1e9, "Flop/s")
 def _pair(nodes: int = 2, message_bytes: int = 100) -> NodeTraffic:
     matrix = np.zeros((nodes, nodes), dtype=np.int64)
     matrix[0, 1] = message_bytes
-    messages = (matrix > 0).astype(np.int64)
-    return node_traffic(Communication(matrix, messages, message_bytes, message_bytes, collectives=()))
+    return node_traffic(sample_communication(matrix))
 
 
 def test_numbers_without_curves() -> None:

@@ -33,18 +33,3 @@ join:
 }
 """
     assert run(text).chains == {chain(at("@out"), control=(at("@inner"),)): 1}
-
-
-def test_select_takes_the_chosen_operand_and_its_condition(run: Run) -> None:
-    text = "@a = global i32 1\n@b = global i32 2\n@c = global i32 3\n@out = global i32 0\n"
-    body = """
-  %a = load i32, ptr @a
-  %b = load i32, ptr @b
-  %c = load i32, ptr @c
-  %t = icmp sgt i32 %c, 0
-  %s = select i1 %t, i32 %a, i32 %b
-  store i32 %s, ptr @out
-"""
-    assert run(text, body=body).chains == {chain(at("@out"), at("@a"), control=(at("@c"),)): 1}
-    # Without control flows the select is a copy of @a: nothing flows.
-    assert run(text, body=body, control_flows=False).chains == {}

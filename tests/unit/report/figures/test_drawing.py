@@ -6,7 +6,6 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.report.figures.chart import short_name
@@ -21,7 +20,7 @@ from commanalyzer.report.figures.scaling import (
 )
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.report.machine import bound_text
-from tests.samples import sample_machine, sample_result
+from tests.samples import sample_communication, sample_machine, sample_result
 
 MATRIX = np.array([[0, 2000, 0], [40, 0, 1], [0, 0, 0]], dtype=np.int64)
 
@@ -41,8 +40,7 @@ def _bound() -> ScalingBound:
     for nodes, pair_bytes in ((2, 250), (4, 125)):
         matrix = np.full((nodes, nodes), pair_bytes, dtype=np.int64)
         np.fill_diagonal(matrix, 0)
-        total = int(matrix.sum())
-        items.append(("blocks", Communication(matrix, (matrix > 0).astype(np.int64), total, total)))
+        items.append(("blocks", replace(sample_communication(matrix), collectives=None)))
     return scaling_bound(1000, items, sample_machine(bandwidth=1e9, throughput=1e9, latency=1e-6))
 
 
@@ -144,7 +142,8 @@ def test_a_dot_is_one_division(ax: Axes) -> None:
     items = []
     for name, pair_bytes, messages in (("few", 200_000, 1), ("many", 100_000, 250)):
         off = 1 - np.eye(2, dtype=np.int64)
-        items.append((name, Communication(off * pair_bytes, off * messages, 2 * pair_bytes, 2 * pair_bytes)))
+        sent = sample_communication(off * pair_bytes, off * messages)
+        items.append((name, replace(sent, collectives=None)))
     bound = scaling_bound(1_000_000, items, _bound().machine)
     roof = roof_of(bound)
     assert roof.intensity[:, 0].tolist() == pytest.approx([0.2, 0.4])

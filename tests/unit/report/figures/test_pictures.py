@@ -6,32 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.report.figures import territory
 from tests.graphs import build, row
 from tests.samples import sample_decomposition
-
-
-def memory_graph(count: int, names: tuple[str, ...] = ("u",), stride: int = 0) -> ValueGraph:
-    """Arrays of ``count`` doubles, each computed from itself and the one a stride before, if given."""
-    rows = [
-        row(base + i, base + i - stride, base + i)
-        for base in range(0, count * len(names), count)
-        for i in range(stride, count)
-        if stride
-    ]
-    graph = build(count * len(names), rows, inputs=range(count * len(names)))
-    objects = (
-        HomeObject(HomeKind.UNKNOWN, "other memory"),
-        *(HomeObject(HomeKind.HEAP, name, size_bytes=8 * count) for name in names),
-    )
-    number = np.repeat(np.arange(1, len(names) + 1), count).astype(np.int32)
-    offset = np.tile(8 * np.arange(count), len(names)).astype(np.int64)
-    return replace(graph, objects=objects, home_object=number, home_offset=offset)
+from tests.unit.division.regular.test_divisions import with_arrays
 
 
 def test_a_square_array_looks_like_its_blocks() -> None:
-    graph = memory_graph(36)
+    graph = with_arrays(("u", 36))
     (shaped,) = territory.shaped_arrays(graph)
     i, j = np.divmod(np.arange(36), 6)
     part = (2 * (i // 3) + j // 3).astype(np.int32)
@@ -45,7 +27,7 @@ def test_a_square_array_looks_like_its_blocks() -> None:
 
 
 def test_a_rectangle_is_found_by_its_rows() -> None:
-    graph = memory_graph(40, stride=5)
+    graph = with_arrays(("u", 40), rows=tuple((i, i - 5, i) for i in range(5, 40)))
     (shaped,) = territory.shaped_arrays(graph)
     assert shaped.extents == (8, 5)
     (picture,) = territory.array_pictures(graph, shaped, (np.arange(40) // 10).astype(np.int32))
@@ -62,7 +44,7 @@ def test_a_rectangle_is_found_by_its_rows() -> None:
     ],
 )
 def test_slices_are_along_divisions(extents: tuple[int, ...], cut: tuple[int, ...], names: list[str]) -> None:
-    graph = memory_graph(math.prod(extents))
+    graph = with_arrays(("u", math.prod(extents)))
     shaped = replace(territory.shaped_arrays(graph)[0], extents=extents)
     owner = np.zeros(extents, dtype=np.int32)
     for axis in cut:
@@ -75,7 +57,7 @@ def test_slices_are_along_divisions(extents: tuple[int, ...], cut: tuple[int, ..
 
 
 def test_a_vector_is_a_strip() -> None:
-    graph = memory_graph(50)
+    graph = with_arrays(("u", 50))
     (shaped,) = territory.shaped_arrays(graph)
     (picture,) = territory.array_pictures(graph, shaped, (np.arange(50) // 25).astype(np.int32))
     assert picture.owner.shape == (3, 50)
@@ -83,7 +65,7 @@ def test_a_vector_is_a_strip() -> None:
 
 
 def test_the_array_that_moves_most_is_shown() -> None:
-    graph = memory_graph(36, ("u", "v"))
+    graph = with_arrays(("u", 36), ("v", 36))
     chosen = territory.choose_array(graph, (), np.array([0, 8, 80], dtype=np.int64))
     assert chosen is not None
     assert graph.objects[chosen.array.number].name == "v"

@@ -58,9 +58,10 @@ def test_contract() -> None:
     assert [d["best"] for d in document["decompositions"]] == [True, False]
 
 
-def test_no_infinity_in_json() -> None:
+def test_what_is_infinite_or_not_counted_is_null() -> None:
     item = replace(sample_decomposition(2), intensity=float("inf"))
-    assert json.loads(json_text(sample_result(item)))["decompositions"][0]["intensity"] is None
+    document = json.loads(json_text(replace(sample_result(item), singletons=None)))
+    assert document["decompositions"][0]["intensity"] is document["singletons"] is None
 
 
 def test_machine() -> None:

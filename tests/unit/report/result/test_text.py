@@ -8,7 +8,7 @@ from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.result.text import make_console, matrix_lines, object_lines, show_result
 from commanalyzer.result.results import AnalysisResult
-from tests.samples import sample_decomposition, sample_result
+from tests.samples import sample_communication, sample_decomposition, sample_result
 
 
 def _text(result: AnalysisResult, *, quiet: bool = False, every: bool = False, width: int = 110) -> str:
@@ -112,7 +112,7 @@ def _ring(p: int) -> Communication:
     index = np.arange(p)
     matrix[index, (index + 1) % p] = 8
     matrix[0, 1] = 2000
-    return Communication(matrix, (matrix > 0).astype(np.int64), int(matrix.sum()), int(matrix.sum()))
+    return sample_communication(matrix)
 
 
 def test_small_matrix_in_full() -> None:

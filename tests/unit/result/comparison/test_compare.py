@@ -14,7 +14,6 @@ from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.report.checking import comparison_document, comparison_text, show_comparison
 from commanalyzer.report.result.json_document import json_text
 from commanalyzer.report.result.text import make_console, show_result
-from commanalyzer.result.artifacts import load, save
 from commanalyzer.result.comparison.compare import (
     EXACT_PARTS,
     accuracy,
@@ -118,15 +117,6 @@ def test_wrong_kinds_and_sizes_are_refused() -> None:
         compare(sample_result(), COUNTED)
     with pytest.raises(ConfigError, match="region loop"):
         compare(PREDICTED, COUNTED, region="loop")
-
-
-def test_a_counted_run_survives_saving(tmp_path: Path) -> None:
-    path = tmp_path / "counted.cmz"
-    save(COUNTED, path)
-    found = load(path)
-    assert found.counted == COUNTED.counted
-    assert found.matrix(3).tolist() == COUNTED.matrix(3).tolist()
-    assert found.graph.num_vertices == 0
 
 
 def test_a_counted_run_is_shown_without_invented_numbers() -> None:
