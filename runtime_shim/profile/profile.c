@@ -12,8 +12,7 @@
 #define WORDS (1u << 16) /* of the buffer: half of it is 256 kB, which stays in the second cache */
 #define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
-#define BURSTS 8       /* for twice as many buffers, at least */
-#define MOST_APART 16  /* buffers from one burst to the next */
+#define BURST_EVERY 16 /* buffers, of a long run */
 #define SHORTEST_LINE 8 /* instructions */
 #define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
 #define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
@@ -33,7 +32,6 @@ static int32_t pending_branch = NONE; /* the segment before ended with a branch 
 static struct reuse *data[LINE_SIZES], *code[LINE_SIZES];
 static int32_t before = NONE; /* the segment before */
 static uint64_t *touched, touched_lines[LINE_SIZES], touched_bytes;
-static uint64_t flushes, burst_at; /* buffers, and those before the latest burst */
 static pid_t owner;
 
 void ca_profile_fail(const char *what) {
@@ -199,23 +197,15 @@ static const uint64_t *read_segment(const uint64_t *word) {
   return word + s->words;
 }
 
-/* The latest burst stands for all buffers since it began. */
-static void end_burst(void) {
-  for (int i = 0; i < LINE_SIZES; i++)
-    ca_reuse_end_burst(data[i], flushes - burst_at);
-  burst_at = flushes;
-}
-
 uint64_t *ca_profile_flush(void) {
-  uint64_t apart = 1;
-  while (apart < MOST_APART && 2 * apart * BURSTS <= flushes)
-    apart *= 2;
-  ca_is_burst = !ca_plan.is_exact && flushes % apart == 0;
-  if (ca_is_burst)
-    end_burst();
+  static uint64_t flushes, next_burst;
+  uint64_t apart = flushes / BURST_EVERY < BURST_EVERY ? 1 + flushes / BURST_EVERY : BURST_EVERY;
+  ca_is_burst = !ca_plan.is_exact && flushes++ == next_burst;
   for (const uint64_t *word = buffer; word < ca_profile_next;)
     word = read_segment(word);
-  flushes++;
+  for (int i = 0; i < LINE_SIZES && ca_is_burst; i++)
+    ca_reuse_end_burst(data[i], apart);
+  next_burst += ca_is_burst ? apart : 0;
   ca_profile_next = buffer;
   return buffer;
 }
@@ -274,7 +264,6 @@ __attribute__((destructor(101))) static void finish(void) {
   if (!path || getpid() != owner)
     return; /* children that were forked have the same buffer */
   ca_profile_flush();
-  end_burst();
   for (int32_t i = 0; i < ca_plan.segments; i++)
     if (repeated[i] && ca_plan.segment[i].size)
       code_lines(&ca_plan.segment[i], repeated[i]);

@@ -156,17 +156,16 @@ def _reuse(reader: _ProfileReader, instruction_bytes: int) -> LineReuse:
     facts = tuple(reader.integers(5).tolist())
     near = reader.integers(BINS)
     groups = np.asarray(reader.take("<f8", GROUPS, BINS), dtype=np.float64)
-    in_bursts, short = int(reader.integers(1)[0]), reader.integers(LIST)
-    shares = np.asarray(reader.take("<f8", 4), dtype=np.float64)
-    return line_reuse(facts, near, groups, Bursts(in_bursts, short, shares), instruction_bytes)
+    places, shares = reader.integers(LIST + 1), np.asarray(reader.take("<f8", 4), dtype=np.float64)
+    return line_reuse(facts, near, groups, Bursts(places, shares), instruction_bytes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bursts:
     """Short distances in bursts, in which all accesses were looked at."""
 
-    accesses: int  # of all bursts, each times its weight: the stretches of the run that it stands for
-    short: Int64  # [LIST], those with each distance below ``LIST``
+    # [LIST + 1], accesses with each distance below ``LIST``, then others, each times the weight of its burst
+    places: Int64
     # Sums over bursts: of weights, of these times the share of short distances, and times its square; of
     # squared weights
     shares: Float64
@@ -202,7 +201,7 @@ def line_reuse(
     counts, error = near + groups.sum(axis=0), 0.0
     if shift:
         short, distances = np.zeros(BINS), np.arange(LIST)
-        share = bursts.short / max(bursts.accesses, 1)
+        share = bursts.places[:LIST] / max(bursts.places.sum(), 1)
         np.add.at(short, np.searchsorted(DISTANCES, distances), share * accesses)
         far = max(accesses - lines - short.sum(), 0.0)
         short *= (accesses - lines - far) / max(short.sum(), 1.0)
