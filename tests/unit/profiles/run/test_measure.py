@@ -187,7 +187,7 @@ int main(void) {{ volatile char *p = a; {body} return 0; }}"""
     exact, sampled = (profile_of(source, tmp_path, is_exact=e).reuse(64) for e in (True, False))
     assert exact is not None
     assert sampled is not None
-    assert 0.0 < sampled.error < 0.05
+    assert 0.0 < sampled.error < 0.01
     for lines in (1, 4, 1 << 9, 1 << 14):
         assert abs(sampled.at_most(lines) - exact.at_most(lines)) < 4 * sampled.error
 
