@@ -6,11 +6,10 @@ counted is divided so that the ranks' numbers are whole and add up to the sequen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.communication.balance import term_work
 from commanalyzer.communication.matrix import LAYERS, Communication
@@ -66,7 +65,7 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
     graph = store.graph()
     held = np.where(graph.is_register, 0.0, graph.width_bytes)
     by_bytes = _bounds(np.bincount(part, held, nodes).astype(np.float64))
-    mixes = _mixes(whole.mix, store, _Workers.of(store, division))
+    mixes = _mixes(whole.mix, store, division)
     accesses, by_mix = mixes[:, _rows("F0mem")].sum(axis=(1, 2, 3)), _bounds(mixes.sum(axis=(1, 2, 3)))
     data = [_data_reuse(reuse, accesses, by_bytes) for reuse in whole.data_reuse]
     code = [_divided(np.append(reuse.count, reuse.accesses), by_mix) for reuse in whole.instruction_reuse]
@@ -147,40 +146,29 @@ def _rows(group: str) -> list[int]:
     return [INDEX[name] for name in GROUPS[group]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Workers:
-    """Who computes: the owner of a value; of a sum, for their terms, the parts that combine these."""
+def _work_of_ranks(store: GraphStore, division: Decomposition) -> Callable[[Float64], Float64]:
+    """Function from the work of all values, float64[V], to that of each rank, float64[p].
 
-    part: NDArray[np.int32]  # [V], owners
-    nodes: int
-    # [K] each: sums, parts that combine terms of theirs, and the share of the sum's terms that this is
-    sums: NDArray[np.int32]
-    combiners: NDArray[np.int32]
-    shares: Float64
+    Owners compute their values; terms of a sum, the ranks that combine them, unless the paper's model counts.
+    """
+    part, nodes = division.part, division.nodes
+    graph, hubs = volume_view(store.graph(), HIGH)
+    terms = term_work(graph)
+    if division.model != "volume" or not terms.num_terms:
+        return lambda work: np.bincount(part, work, nodes).astype(np.float64)
+    charges = charge_volume(graph, part, nodes, hubs)
+    sums, combiners = charges.fold.value, charges.fold.sender
+    shares = charges.fold_terms / np.maximum(terms.terms[sums], 1.0)
 
-    @classmethod
-    def of(cls, store: GraphStore, division: Decomposition) -> _Workers:
-        """Those of a division; in the paper's model owners compute all."""
-        part, nodes, none = division.part, division.nodes, np.zeros(0, np.int32)
-        if division.model != "volume":
-            return cls(part, nodes, none, none, np.zeros(0))
-        graph, hubs = volume_view(store.graph(), HIGH)
-        charges, work = charge_volume(graph, part, nodes, hubs), term_work(graph)
-        if not work.num_terms:
-            return cls(part, nodes, none, none, np.zeros(0))
-        sums = charges.fold.value
-        return cls(part, nodes, sums, charges.fold.sender, charges.fold_terms / work.terms[sums])
+    def combined(work: Float64) -> Float64:
+        moved = shares * work[sums]
+        found = np.bincount(part, work, nodes) - np.bincount(part[sums], moved, nodes)
+        return np.asarray(np.maximum(found + np.bincount(combiners, moved, nodes), 0.0))
 
-    def load(self, work: Float64) -> Float64:
-        """float64[p], what each part does of the work of the values, float64[V]."""
-        moved = self.shares * work[self.sums]
-        found = np.bincount(self.part, work, self.nodes).astype(np.float64)
-        np.subtract.at(found, self.part[self.sums], moved)
-        np.add.at(found, self.combiners, moved)
-        return np.maximum(found, 0.0)
+    return combined
 
 
-def _mixes(mix: InstructionMix, store: GraphStore, workers: _Workers) -> Float64:
+def _mixes(mix: InstructionMix, store: GraphStore, division: Decomposition) -> Float64:
     """float64[p, types, ...], whole numbers whose sum over ranks is the mix.
 
     Floating-point instructions follow the flops of what a rank computes, accesses and addresses its
@@ -188,11 +176,11 @@ def _mixes(mix: InstructionMix, store: GraphStore, workers: _Workers) -> Float64
     else is executed (control) follows these together.
     """
     done = sum((site.operations for site in store.sites), Operations())
-    work = store.graph().work_flops
+    work, of_ranks = store.graph().work_flops, _work_of_ranks(store, division)
 
     def shares(amount: int, weights: WorkWeights) -> Float64:
         own = vertex_work(store.row_columns, store.sites, len(work), weights) if amount else work
-        return np.diff(_bounds(workers.load(own)))
+        return np.diff(_bounds(of_ranks(own)))
 
     accesses = shares(done.memory, WorkWeights(0.0, 0.0, 1.0))
     serving = min(done.integer / max(mix.counts[_rows("F0int")].sum(), 1.0), 1.0)
@@ -203,7 +191,7 @@ def _mixes(mix: InstructionMix, store: GraphStore, workers: _Workers) -> Float64
         "F0int": integer,
         "F0fp": shares(done.flops, WorkWeights(1.0, 0.0, 0.0)),
     }
-    result, rest = np.zeros((workers.nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
+    result, rest = np.zeros((division.nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
     for group, amounts in groups.items():
         result[:, _rows(group)] = _divided(mix.counts[_rows(group)], _bounds(amounts))
         rest[_rows(group)] = False

@@ -29,9 +29,7 @@ from commanalyzer.machine.parameters import MachineParameters
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
 @click.option(
-    "--profile",
-    type=options.FILE,
-    help="Predict the throughput on --processor: of each node count's share of this profile (*.pisa).",
+    "--profile", type=options.FILE, help="Predict the throughput of each node count's share of this (*.pisa)."
 )
 @click.option("--processor", type=options.FILE, help="Core and caches (TOML), with --profile.")
 @efficiency_option

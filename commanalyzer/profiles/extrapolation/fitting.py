@@ -9,7 +9,7 @@ the same again, and nothing of a library's inside is written to files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -213,8 +213,6 @@ def _divided(term: Term, divisor: int) -> Term | None:
 Model = Law | Learned
 _FOLDS = 10
 _ALL_WEIGHTS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)
-_ALIKE = 1e-6  # relative: terms that differ by less in the runs cannot be told apart
-_FARTHER = (2.0, 8.0, 64.0)  # times the largest runs: where products of shares are asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,9 +238,9 @@ class Fitter:
         if not (np.isfinite(y).all() and (y >= 0).all()):
             raise FitError("expected values of 0 or more", where=setup.name)
         terms = terms or read_terms(setup.terms, self.names)
-        if setup.model in LEARNED or setup.model == "per-bin-network":
-            kind = "network" if setup.model == "per-bin-network" else setup.model
-            select = not terms and setup.model != "per-bin-network"
+        kind = setup.model.removeprefix("per-bin-")
+        if kind in LEARNED:
+            select = not terms and kind == setup.model
             return learn(kind, self.names, self.x, y, terms or self.mains(setup.name), select=select)
         if len(y) < 2 or np.ptp(y) <= 0:
             return self._law(setup.name, constant(y))
@@ -250,8 +248,6 @@ class Fitter:
         if terms:
             with_constant = ((), *(t for t in terms if t))
             found = fit_terms(self.x, y, terms, search) or fit_terms(self.x, y, with_constant, search)
-            if setup.type.endswith("instrPercentage") and (found is None or self._falls_below(found)):
-                found = self._nonnegative(terms, y)
         else:
             propose = proposer(self.mains(setup.name), self.divisors, self.setup.interactions)
             found = select_forward(self.x, y, propose, search)
@@ -269,37 +265,21 @@ class Fitter:
         is_power = np.ptp(y) > 0 and y.min() > 0
         return self._law(setup.name, snapped_power(scaling, y) if is_power else constant(y))
 
-    def fit_like(self, setup: MetricSetup, y: Floats, other: Law) -> Law:
-        """The law of another class with coefficients of this one, none negative: for runs that tell no law.
+    def fit_like(self, setup: MetricSetup, y: Floats, other: object) -> Model:
+        """The law of another class with coefficients of this one, none negative; its own without a law.
 
-        ``y``: float64[R], not negative. Where its terms are alike in the runs, all have one common factor.
+        ``y``: float64[R], not negative. Relative squares are least.
         """
-        terms = other.formula.terms
-        table = columns(terms, self.x)
-        table /= np.maximum(np.sqrt((table**2).sum(axis=0)), np.finfo(np.float64).tiny)
-        if np.linalg.matrix_rank(table, _ALIKE) == len(terms):
-            return self._law(setup.name, self._nonnegative(terms, y))
-        known = other.formula.at(self.x)
-        factor = float((y * known).sum() / max((known**2).sum(), np.finfo(np.float64).tiny))
-        own = replace(other.formula, coefficients=tuple(factor * c for c in other.formula.coefficients))
-        return self._law(setup.name, replace(own, covariance=()))
-
-    def _nonnegative(self, terms: Sequence[Term], y: Floats) -> Formula:
-        """The sum with coefficients of 0 or more and the least relative squares."""
+        terms = other.formula.terms if isinstance(other, Law) else ()
+        if not any(terms):
+            return self.fit(setup, y)
         from scipy.optimize import nnls
 
         problem = weighted_problem(self.x, y, terms, Search("ten-fold"), 2.0)
-        norms = np.sqrt((problem.table**2).sum(axis=0))
-        found, rest = nnls(problem.table / np.where(norms > 0, norms, 1.0), problem.target)
+        norms = np.maximum(np.sqrt((problem.table**2).sum(axis=0)), np.finfo(np.float64).tiny)
+        found, rest = nnls(problem.table / norms, problem.target)
         error = float(rest) / np.sqrt(max(len(y) - len(terms), 1))
-        coefficients = tuple((found / np.where(norms > 0, norms, 1.0)).tolist())
-        return Formula("terms", tuple(terms), coefficients, error, error, error)
-
-    def _falls_below(self, formula: Formula) -> bool:
-        """Whether a sum is negative in the runs, or where all scaling parameters are so much larger."""
-        scaling = self.x[:, : self.num_scaling]
-        points = np.concatenate([scaling, *(scaling.max(axis=0)[None, :] * f for f in _FARTHER)])
-        return bool((formula.unbounded(self.complete(points)) < 0).any())
+        return self._law(setup.name, Formula("terms", terms, tuple((found / norms).tolist()), *[error] * 3))
 
     def mains(self, metric: str) -> tuple[Term, ...]:
         """Main terms of a metric; those of parameters with one value tell nothing and are left out."""
@@ -311,14 +291,9 @@ class Fitter:
 
     def _search(self, setup: MetricSetup) -> Search:
         scaling = self.x[:, : self.num_scaling]
+        names, ends = self.names[: self.num_scaling], (scaling.min(axis=0), scaling.max(axis=0))
         try:
-            accepts = acceptance(
-                setup.constraints,
-                self.names[: self.num_scaling],
-                scaling.min(axis=0),
-                scaling.max(axis=0),
-                self.complete,
-            )
+            accepts = acceptance(setup.constraints, names, *ends, self.complete)
         except ValueError as error:
             raise ConfigError(str(error), where=f"constraints of {setup.name}") from error
         is_weighted, is_fast = setup.model != "linear", setup.selection == "fast"

@@ -200,9 +200,8 @@ def line_reuse(
     line_bytes, accesses, lines, data_bytes, shift = facts
     counts, error = near + groups.sum(axis=0), 0.0
     if shift:
-        short, distances = np.zeros(BINS), np.arange(LIST)
         share = bursts.places[:LIST] / max(bursts.places.sum(), 1)
-        np.add.at(short, np.searchsorted(DISTANCES, distances), share * accesses)
+        short = np.bincount(np.searchsorted(DISTANCES, np.arange(LIST)), share * accesses, BINS)
         far = max(accesses - lines - short.sum(), 0.0)
         short *= (accesses - lines - far) / max(short.sum(), 1.0)
         long = groups * (max(LIST, _FEWEST << shift) < DISTANCES)

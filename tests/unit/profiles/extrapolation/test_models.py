@@ -18,7 +18,7 @@ from commanalyzer.profiles.extrapolation.models import (
     compared,
     load_models,
     mean_error,
-    mem_columns,
+    mem_points,
     models_json,
 )
 from commanalyzer.profiles.extrapolation.passes import train
@@ -172,7 +172,9 @@ def test_functions_of_distances_by_all_kinds_of_models(kind: ModelType) -> None:
 
 
 def test_distances_are_normalised_as_in_eq_4_and_5() -> None:
-    columns = mem_columns(np.array([0.0, 8.0, 64.0]), np.array([64.0, 64.0, 64.0]))
+    points = mem_points(np.array([[5.0]]), np.array([64.0]), np.array([0.0, 8.0, 64.0]))
+    assert points[:, 0].tolist() == [5.0] * 3
+    columns = points[:, 1:]
     assert columns[1].tolist() == pytest.approx([8.0, 1 / 8, 1.5])
     assert columns[2].tolist() == pytest.approx([64.0, 1.0, 2.0])
     assert columns[0].tolist() == pytest.approx([0.5, 1 / 128, 1 - 1 / 6])
