@@ -37,10 +37,10 @@ BUDGETS = {
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
-    "runtime_shim/profile": 994,
+    "runtime_shim/profile": 988,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_459,
+    "tests": 41_540,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
