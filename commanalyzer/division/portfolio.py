@@ -26,7 +26,7 @@ from commanalyzer.division.coarsening.coarse import CoarseView, build_by_value, 
 from commanalyzer.division.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.coarsening.surface import Surface
-from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
+from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
 from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
@@ -217,17 +217,6 @@ class Portfolio:
         view = build_by_value(self._graph, self._removed, near, with_terms=True)
         return CoarsePartitioners(view, self._options)
 
-    @cached_property
-    def _by_task(self) -> CoarsePartitioners | None:
-        """Anchors of a small graph where private values that feed each other are one; None if none do."""
-        tiling = self.view.tiling
-        if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
-            return None
-        near = replace(tiling.neighbours, anchor=tiling.otherwise)
-        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor)
-        view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
-        return CoarsePartitioners(view, self._options)
-
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
 
@@ -259,12 +248,17 @@ class Portfolio:
             if cost.imbalance <= self.allowed(num_parts):
                 far = min(far, SEARCH.far * SEARCH.plain * cost.comm_bytes)
             yield candidate
-        for division, cost in blocks:
+        # The cheapest first: what others may send at most to be followed closely is then known.
+        for division, cost in sorted(blocks, key=lambda item: item[1].comm_bytes):
             place = self._placed if cost.comm_bytes > far else self._closely_followed
             begin = time.perf_counter()
             most = (1.0 + self._options.imbalance) * division.grain
             self._regular.setdefault(num_parts, {})[division.name] = most
-            yield self._candidate(division.name, place(division, num_parts), begin)
+            part = place(division, num_parts)
+            found = self._cost(part, num_parts)
+            if found.imbalance <= self.allowed(num_parts):
+                far = min(far, SEARCH.far * found.comm_bytes)
+            yield self._candidate(division.name, part, begin)
         yield from self._asked(num_parts) if num_parts > 1 else ()
 
     def _partitioned(self, num_parts: int, regular_bytes: float) -> Iterator[tuple[Candidate, Cost]]:
@@ -484,10 +478,6 @@ class Portfolio:
         part = self._placed(division, num_parts)
         given = division.values()
         free, parts = given < 0, [part]
-        if self._by_task is not None:
-            view, elements = self._by_task.view, division.elements()
-            coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
-            parts.append(view.completed(coarse, elements, num_parts))
         is_many = np.count_nonzero(free) >= _FOLLOWERS * len(part)
         if is_many:
             tiling = self.view.tiling
@@ -498,7 +488,10 @@ class Portfolio:
         slack, allowed = self._options.imbalance, self.allowed(num_parts, division.name)
         elements = division.elements()
         is_free = elements < 0
-        for surface, chosen in ((self.surface, free), (self._singly, is_free)):
+        followers = [(self.surface, free)]
+        if self._is_small:  # larger ones never gained by it (19 programs), and took as long as for all else
+            followers.append((self._singly, is_free))
+        for surface, chosen in followers:
             if np.count_nonzero(chosen) < _FOLLOWERS * len(part):
                 continue
             other = follow_borders(surface, start, num_parts, slack, find_work, chosen)
