@@ -86,6 +86,9 @@ WORKLOADS = (
     Workload("cg", ("cg.c",), "{} 2d natural 4", (24, 36, 48), _FLAT, 136, 2, "cg_solve"),
     Workload(*_KMEANS),
     Workload("hydro3d", _HYDRO_SOURCES, "{} 2", (4, 6), _SOLID, 8, 3, "hydro_run", ("-std=c++17",)),
+    # Nobody looked at these while rules of models were chosen.
+    Workload("adi", ("adi.c",), "{} 2", (24, 36, 48), _FLAT, 136, 2, "adi_solve"),
+    Workload("spmv", ("spmv.c",), "{} banded 9 3", (864, 1296, 1728), _FLAT, 13824, 1, "spmv_iterate"),
 )
 
 

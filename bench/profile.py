@@ -22,6 +22,7 @@ from commanalyzer.recording.runtime.build import build_native
 
 OUTPUT = ROOT / "workloads" / "PROFILES.md"
 WORKLOADS = ("heat2d", "stencil3d", "matmul", "spmv", "kmeans", "cg", "adi", "pagerank", "fem2d", "hydro3d")
+_LONGEST_S = 15.0  # of a run under lackey
 _LINES = (1 << 9, 1 << 14, 1 << 19)  # caches of 32 KiB, 1 MiB, 32 MiB
 _COLUMNS = (
     *("workload", "arguments", "instructions", "native", "sampled", "exact", "parallelism"),
@@ -34,9 +35,9 @@ the native program: the canonical module compiled with `-O2`, which vectorises i
 execute its accesses one by one. *Sampled* is mix, registers, footprint, branches, instruction reuse and
 sampled data reuse for lines of 64 and 128 bytes; *exact* the same with exact data reuse; *parallelism*
 the sampled run with a window of {window}. Lackey counts instructions (`--basic-counts`), and with
-`--trace-mem=yes` writes the addresses that reuse distances would be computed from (to /dev/null). The
-error is the largest difference of the sampled from the exact distribution at {lines} lines, beside the
-standard error that the run stated.
+`--trace-mem=yes` writes the addresses that reuse distances would be computed from (to /dev/null);
+what takes more than {longest:g} s there is "-". The error is the largest difference of the sampled
+from the exact distribution at {lines} lines, beside the standard error that the run stated.
 
 """
 
@@ -68,16 +69,15 @@ class Row:
 
 
 def _lackey(executable: Path, arguments: tuple[str, ...], *options: str) -> float | None:
-    """CPU seconds under lackey; ``None`` without valgrind."""
+    """CPU seconds under lackey; ``None`` without valgrind, or where it takes more than ``_LONGEST_S``."""
     if shutil.which("valgrind") is None:
         return None
+    command = ["valgrind", "--tool=lackey", "--log-file=/dev/null", *options, str(executable), *arguments]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        ["valgrind", "--tool=lackey", "--log-file=/dev/null", *options, str(executable), *arguments],
-        stdout=subprocess.DEVNULL,
-        check=False,
-        timeout=400,
-    )
+    try:
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False, timeout=_LONGEST_S)
+    except subprocess.TimeoutExpired:
+        return None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -125,7 +125,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="workloads, separated by commas")
     chosen = parser.parse_args()
     wanted = chosen.only.split(",") if chosen.only else WORKLOADS
-    head = _HEAD.format(scale=chosen.scale, window=DEFAULT_WINDOW, lines=", ".join(map(str, _LINES)))
+    head = _HEAD.format(
+        scale=chosen.scale, window=DEFAULT_WINDOW, lines=", ".join(map(str, _LINES)), longest=_LONGEST_S
+    )
     head += f"| {' | '.join(_COLUMNS)} |\n|{' --- | --- |' + ' ---: |' * 9}\n"
     lines = []
     for case in CASES:

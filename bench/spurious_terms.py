@@ -77,7 +77,7 @@ def selected(
 
     def fit(x: Floats, y: Floats) -> Formula:
         accepts = acceptance(limits, ("x",), x.min(axis=0), x.max(axis=0), lambda points: points)
-        held = {"ten-fold": folds(len(y)), "leave-largest-out": list(holdouts(x))}.get(criterion, [])
+        held = {"ten-fold": folds(x), "leave-largest-out": list(holdouts(x))}.get(criterion, [])
         propose = proposer(read_terms(TERMS, ("x",)), (), "none")
         search = Search(criterion, tuple(held), tuple(weights), accepts, shared)
         return select_forward(x, y, propose, search) or constant(y)

@@ -25,7 +25,7 @@ BUDGETS = {
     "division": 6_852,
     "foundation": 1_114,
     "graph": 5_584,
-    "kernels": 6_679,
+    "kernels": 6_678,
     "machine": 4_890,
     "profiles": 4_805,
     "program": 8_945,
@@ -37,10 +37,10 @@ BUDGETS = {
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
-    "runtime_shim/profile": 994,
+    "runtime_shim/profile": 988,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_485,
+    "tests": 41_566,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

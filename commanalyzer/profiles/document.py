@@ -65,8 +65,10 @@ def read_profile(path: Path) -> Profile:
         profile = Profile(content.application, scale, ranks, content.remarks)
     if content.scale is None:
         logger.warning("%s: appScale is missing; the profile gets no scaling parameters", path)
-    for field, without in missing_fields(profile).items():
-        of = "all threads" if len(without) == len(profile.ranks) else f"{len(without)} threads"
+    for field in FIELDS:
+        if not (count := sum(field in rank.missing for rank in profile.ranks)):
+            continue
+        of = "all threads" if count == len(profile.ranks) else f"{count} threads"
         logger.warning("%s: %s is missing in %s; it gets its default", path, field, of)
     return profile
 
@@ -103,16 +105,6 @@ def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
     return tuple(found)
 
 
-def missing_fields(profile: Profile) -> dict[str, list[RankProfile]]:
-    """Ranks that do not have a field, by field; fields that all have are not there."""
-    result: dict[str, list[RankProfile]] = {}
-    for field in FIELDS:
-        ranks = [rank for rank in profile.ranks if field in rank.missing]
-        if ranks:
-            result[field] = ranks
-    return result
-
-
 class _File(msgspec.Struct, rename={"scale": "appScale"}):
     application: str
     threads: list[Fields]
@@ -133,7 +125,6 @@ def _rank(thread: Fields, place: int, where: str) -> RankProfile:
         return thread.get(name)
 
     try:
-        ids = int(any_number(given("processId"))), int(any_number(given("threadId")))
         accesses = given("registerAccesses")
         accesses = {"reads": 0, "writes": 0} if accesses is None else accesses
         reads, writes = given_number(accesses["reads"]), given_number(accesses["writes"])
@@ -141,8 +132,8 @@ def _rank(thread: Fields, place: int, where: str) -> RankProfile:
         unknown = () if calls is None or POINT_TO_POINT in calls else (POINT_TO_POINT,)
         exchanged, vector = thread.get("mpiDataExchanged"), given("mpiCommunicationVector")
         return RankProfile(
-            process_id=ids[0],
-            thread_id=ids[1],
+            process_id=int(any_number(given("processId"))),
+            thread_id=int(any_number(given("threadId"))),
             exchange=read_exchange(exchanged, vector),
             mix=read_mix(given("instructionMix")),
             register_reads=reads,

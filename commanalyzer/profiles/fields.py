@@ -249,21 +249,16 @@ def read_exchange(summary: Parsed, vector: Parsed) -> Exchange | None:
     """Communication of both fields; ``None`` if neither is there."""
     if summary is None and vector is None:
         return None
-    rows = sorted(
-        (
-            int(given_number(e["source"])),
-            given_number(e["received_bytes"]),
-            given_number(e["received_messages"]),
-        )
-        for e in objects(vector or [])
-    )
+    names = ("source", "received_bytes", "received_messages")
+    rows = sorted([given_number(e[name]) for name in names] for e in objects(vector or []))
+    source, sizes, messages = np.array(rows, dtype=np.float64).reshape(-1, len(names)).T
     known = summary or {}
     return Exchange(
         given_number(known.get("sent_bytes", 0)),
         given_number(known.get("sent_messages", 0)),
-        np.array([row[0] for row in rows], dtype=np.int64),
-        np.array([row[1] for row in rows], dtype=np.float64),
-        np.array([row[2] for row in rows], dtype=np.float64),
+        source.astype(np.int64),
+        sizes,
+        messages,
         {name: given_number(v) for name, v in known.items() if name not in _EXCHANGED},
     )
 

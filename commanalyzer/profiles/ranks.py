@@ -6,18 +6,21 @@ counted is divided so that the ranks' numbers are whole and add up to the sequen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from commanalyzer.communication.balance import term_work
 from commanalyzer.communication.matrix import LAYERS, Communication
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.foundation.work import Operations, WorkWeights
 from commanalyzer.graph.build import vertex_work
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.graph.structure.singletons import HIGH
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.values import (
@@ -62,7 +65,7 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
     graph = store.graph()
     held = np.where(graph.is_register, 0.0, graph.width_bytes)
     by_bytes = _bounds(np.bincount(part, held, nodes).astype(np.float64))
-    mixes = _mixes(whole.mix, store, part, nodes)
+    mixes = _mixes(whole.mix, store, division)
     accesses, by_mix = mixes[:, _rows("F0mem")].sum(axis=(1, 2, 3)), _bounds(mixes.sum(axis=(1, 2, 3)))
     data = [_data_reuse(reuse, accesses, by_bytes) for reuse in whole.data_reuse]
     code = [_divided(np.append(reuse.count, reuse.accesses), by_mix) for reuse in whole.instruction_reuse]
@@ -143,19 +146,41 @@ def _rows(group: str) -> list[int]:
     return [INDEX[name] for name in GROUPS[group]]
 
 
-def _mixes(mix: InstructionMix, store: GraphStore, part: NDArray[np.int32], nodes: int) -> Float64:
+def _work_of_ranks(store: GraphStore, division: Decomposition) -> Callable[[Float64], Float64]:
+    """Function from the work of all values, float64[V], to that of each rank, float64[p].
+
+    Owners compute their values; terms of a sum, the ranks that combine them, unless the paper's model counts.
+    """
+    part, nodes = division.part, division.nodes
+    graph, hubs = volume_view(store.graph(), HIGH)
+    terms = term_work(graph)
+    if division.model != "volume" or not terms.num_terms:
+        return lambda work: np.bincount(part, work, nodes).astype(np.float64)
+    charges = charge_volume(graph, part, nodes, hubs)
+    sums, combiners = charges.fold.value, charges.fold.sender
+    shares = charges.fold_terms / np.maximum(terms.terms[sums], 1.0)
+
+    def combined(work: Float64) -> Float64:
+        moved = shares * work[sums]
+        found = np.bincount(part, work, nodes) - np.bincount(part[sums], moved, nodes)
+        return np.asarray(np.maximum(found + np.bincount(combiners, moved, nodes), 0.0))
+
+    return combined
+
+
+def _mixes(mix: InstructionMix, store: GraphStore, division: Decomposition) -> Float64:
     """float64[p, types, ...], whole numbers whose sum over ranks is the mix.
 
-    Floating-point instructions follow the flops of the values that a rank owns, accesses and addresses its
+    Floating-point instructions follow the flops of what a rank computes, accesses and addresses its
     accesses, integer ones its integer operations, and accesses where they serve no value (indices). What
     else is executed (control) follows these together.
     """
     done = sum((site.operations for site in store.sites), Operations())
-    work = store.graph().work_flops
+    work, of_ranks = store.graph().work_flops, _work_of_ranks(store, division)
 
     def shares(amount: int, weights: WorkWeights) -> Float64:
         own = vertex_work(store.row_columns, store.sites, len(work), weights) if amount else work
-        return np.diff(_bounds(np.bincount(part, own, nodes).astype(np.float64)))
+        return np.diff(_bounds(of_ranks(own)))
 
     accesses = shares(done.memory, WorkWeights(0.0, 0.0, 1.0))
     serving = min(done.integer / max(mix.counts[_rows("F0int")].sum(), 1.0), 1.0)
@@ -166,7 +191,7 @@ def _mixes(mix: InstructionMix, store: GraphStore, part: NDArray[np.int32], node
         "F0int": integer,
         "F0fp": shares(done.flops, WorkWeights(1.0, 0.0, 0.0)),
     }
-    result, rest = np.zeros((nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
+    result, rest = np.zeros((division.nodes, *SHAPE)), np.ones(len(TYPES), dtype=np.bool_)
     for group, amounts in groups.items():
         result[:, _rows(group)] = _divided(mix.counts[_rows(group)], _bounds(amounts))
         rest[_rows(group)] = False

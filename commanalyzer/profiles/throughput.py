@@ -39,9 +39,11 @@ import msgspec
 
 from commanalyzer.foundation.documents import Positive, parse_toml, reading, typed
 from commanalyzer.foundation.errors import MachineModelError, ProfileError
-from commanalyzer.machine.parameters import Parameter
+from commanalyzer.machine.parameters import Curve, Parameter
 from commanalyzer.profiles.document import read_profile
+from commanalyzer.profiles.ranks import rank_profiles
 from commanalyzer.profiles.values import LINE_BYTES, RankProfile
+from commanalyzer.result.results import AnalysisResult
 
 _LINE = LINE_BYTES[0]
 
@@ -115,19 +117,32 @@ def rank_seconds(rank: RankProfile, processor: Processor) -> float:
     return max(cycles / processor.frequency_hz, missed * _LINE / processor.bandwidth)
 
 
-def throughput_of(path: Path, processor: Processor) -> Parameter:
+def throughput_of(path: Path, processor: Processor, result: AnalysisResult | None = None) -> Parameter:
     """R of a profile's ranks: their operations per second while the slowest one computes.
 
-    Raises ``ProfileError`` if the profile cannot be read, or has no floating-point instructions.
+    The profile of a sequential program is divided among the ranks of each node count of ``result``, whose
+    shares fit caches that all of it does not: R is then a curve over node counts. Raises ``ProfileError`` if
+    the profile cannot be read, or has no floating-point instructions.
     """
     profile = read_profile(path)
     counts = _threads(path, len(profile.ranks))
-    flops = sum(c * float(r.mix.group("F0fp").sum()) for c, r in zip(counts, profile.ranks, strict=True))
+    value = _rate(profile.ranks, counts, processor, path)
+    curve = None
+    if result is not None and len(profile.ranks) == 1 and result.counted is None:
+        nodes = [p for p in result.nodes if p > 1]
+        shares = [rank_profiles(profile, result, result.best(p)).ranks for p in nodes]
+        rates = [_rate(ranks, [1.0] * len(ranks), processor, path) for ranks in shares]
+        curve = Curve((1.0, *map(float, nodes)), (), (value, *rates)) if nodes else None
+    note = f"predicted from {path.name} on the described processor"
+    return Parameter(value, "Flop/s", "given", note=note, curve=curve)
+
+
+def _rate(ranks: Sequence[RankProfile], counts: Sequence[float], processor: Processor, path: Path) -> float:
+    """Flop/s of a rank in the mean, each of which is so many."""
+    flops = sum(c * float(r.mix.group("F0fp").sum()) for c, r in zip(counts, ranks, strict=True))
     if not flops:
         raise ProfileError("expected floating-point instructions, found none", where=str(path))
-    seconds = max(rank_seconds(rank, processor) for rank in profile.ranks)
-    value = flops / sum(counts) / seconds
-    return Parameter(value, "Flop/s", "given", note=f"predicted from {path.name} on the described processor")
+    return flops / sum(counts) / max(rank_seconds(r, processor) for r in ranks if r.mix.instructions)
 
 
 def _threads(path: Path, ranks: int) -> Sequence[float]:

@@ -12,7 +12,7 @@
 #define WORDS (1u << 16) /* of the buffer: half of it is 256 kB, which stays in the second cache */
 #define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
-#define BURST_EVERY 16
+#define BURST_EVERY 16 /* buffers, of a long run */
 #define SHORTEST_LINE 8 /* instructions */
 #define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
 #define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
@@ -198,12 +198,14 @@ static const uint64_t *read_segment(const uint64_t *word) {
 }
 
 uint64_t *ca_profile_flush(void) {
-  static uint64_t flushes;
-  ca_is_burst = !ca_plan.is_exact && flushes++ % BURST_EVERY == 0;
+  static uint64_t flushes, next_burst;
+  uint64_t apart = flushes / BURST_EVERY < BURST_EVERY ? 1 + flushes / BURST_EVERY : BURST_EVERY;
+  ca_is_burst = !ca_plan.is_exact && flushes++ == next_burst;
   for (const uint64_t *word = buffer; word < ca_profile_next;)
     word = read_segment(word);
   for (int i = 0; i < LINE_SIZES && ca_is_burst; i++)
-    ca_reuse_end_burst(data[i]);
+    ca_reuse_end_burst(data[i], apart);
+  next_burst += ca_is_burst ? apart : 0;
   ca_profile_next = buffer;
   return buffer;
 }

@@ -81,7 +81,7 @@ void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
 void ca_reuse_sampled(struct reuse *r, uint64_t line);
 void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times);
 const uint64_t *ca_reuse_near(const struct reuse *r);
-void ca_reuse_end_burst(struct reuse *r);
+void ca_reuse_end_burst(struct reuse *r, uint64_t weight);
 extern int ca_is_burst;
 void ca_reuse_touched(struct reuse *r, uint64_t lines, uint64_t bytes);
 void ca_reuse_write(struct reuse *r, void *stream);

@@ -10,7 +10,9 @@
  * Waldspurger et al., FAST 2015, whose 8192 lines leave an error of the curve of less than 0.01; with half as
  * many it grows by half, with twice as many the run takes longer). The rate also falls while looking lines up
  * takes too much of the run. Short distances, of which a sample of lines says little (few lines may have most of
- * the accesses), are counted in bursts: for one buffer in BURST_EVERY, all lines go through a list of their own.
+ * the accesses), are counted in bursts: for all buffers of a short run, and ever fewer of a longer one, all lines
+ * go through a list of their own. A burst counts for as many buffers as it stands for; accesses to many lines at
+ * once (copies), of which one may be more than all else of a buffer, are all looked at, and count once.
  */
 #include "profile.h"
 #include <stdlib.h>
@@ -47,10 +49,9 @@ struct stack {
   unsigned shift; /* the rate is 2^-shift */
   uint64_t touched_lines, touched_bytes;
   uint64_t near[LIST];        /* accesses that were found in the list, by place */
-  uint64_t burst, burst_near[LIST]; /* all accesses of bursts, and those found in the list of the burst */
-  double burst_share, burst_squares, bursts; /* of the share that was found there, per burst */
-  uint64_t burst_before, found_before;
-  uint64_t burst_list[LIST];
+  uint64_t burst_list[LIST], burst[LIST + 1]; /* accesses of a burst by place in its list; behind: in none */
+  uint64_t bursts[LIST + 1];  /* of all bursts, times their weights, and of accesses to many lines */
+  double shares[4]; /* over bursts: sums of weight, weight x share found there, x its square, weight squared */
   double hist[GROUPS][BINS];  /* of sampled accesses, weighted by 1 / rate */
   uint64_t sampled, sampled_before, accesses_before;
 };
@@ -278,40 +279,32 @@ static void limit(struct stack *r) {
     halve(r);
 }
 
-static void burst(struct stack *r, uint64_t line) {
-  uint64_t *list = r->burst_list, moved = list[0];
-  r->burst++;
-  if (moved == line) {
-    r->burst_near[0]++;
-    return;
-  }
-  list[0] = line;
-  for (unsigned k = 1; k < LIST; k++) {
+/* Place of a line in the list of the burst, LIST if it is not there; it comes to the top. */
+static unsigned burst_place(struct stack *r, uint64_t line) {
+  uint64_t *list = r->burst_list, moved = line;
+  for (unsigned k = 0; k < LIST; k++) {
     uint64_t here = list[k];
     list[k] = moved;
-    if (here == line) {
-      r->burst_near[k]++;
-      return;
-    }
+    if (here == line)
+      return k;
     moved = here;
   }
+  return LIST;
 }
 
-/* A burst ends: its share of short distances, for the error of their mean. */
-void ca_reuse_end_burst(struct reuse *reuse) {
+/* What a burst found counts for `weight` buffers; its share of short distances is for the error of their mean. */
+void ca_reuse_end_burst(struct reuse *reuse, uint64_t weight) {
   struct stack *r = reuse->stack;
-  uint64_t found = 0;
-  for (int k = 0; k < LIST; k++)
-    found += r->burst_near[k];
-  uint64_t all = r->burst - r->burst_before;
-  if (all) {
-    double share = (double)(found - r->found_before) / (double)all;
-    r->burst_share += share;
-    r->burst_squares += share * share;
-    r->bursts += 1;
+  uint64_t all = 0;
+  for (int k = 0; k <= LIST; k++) {
+    all += r->burst[k];
+    r->bursts[k] += weight * r->burst[k];
   }
-  r->burst_before = r->burst;
-  r->found_before = found;
+  double share = all ? 1 - (double)r->burst[LIST] / (double)all : 0;
+  double terms[4] = {1, share, share * share, (double)weight};
+  for (int k = 0; k < 4 && all; k++)
+    r->shares[k] += (double)weight * terms[k];
+  memset(r->burst, 0, sizeof r->burst);
 }
 
 /* An access to a line that is sampled; it is counted already. */
@@ -326,14 +319,15 @@ void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
   if (!bytes)
     return;
   uint64_t first = address >> r->line_bits, last = (address + bytes - 1) >> r->line_bits;
+  int is_long = last - first > LIST;
   for (uint64_t line = first; line <= last; line++) {
     r->gate.accesses++;
     if (r->is_exact) {
       touch(r, line);
       continue;
     }
-    if (ca_is_burst)
-      burst(r, line);
+    if (ca_is_burst || is_long)
+      (is_long ? r->bursts : r->burst)[burst_place(r, line)]++;
     if (is_sampled(r, line)) {
       touch(r, line);
       limit(r);
@@ -371,8 +365,6 @@ void ca_reuse_write(struct reuse *reuse, void *stream) {
   ca_profile_put(stream, facts, sizeof facts);
   ca_profile_put(stream, exact, sizeof exact);
   ca_profile_put(stream, r->hist, sizeof r->hist);
-  double shares[3] = {r->bursts, r->burst_share, r->burst_squares};
-  ca_profile_put(stream, &r->burst, sizeof r->burst);
-  ca_profile_put(stream, r->burst_near, sizeof r->burst_near);
-  ca_profile_put(stream, shares, sizeof shares);
+  ca_profile_put(stream, r->bursts, sizeof r->bursts);
+  ca_profile_put(stream, r->shares, sizeof r->shares);
 }

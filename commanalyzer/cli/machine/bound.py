@@ -29,7 +29,7 @@ from commanalyzer.machine.parameters import MachineParameters
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
 @click.option(
-    "--profile", type=options.FILE, help="Predict the throughput from this profile (*.pisa) on --processor."
+    "--profile", type=options.FILE, help="Predict the throughput of each node count's share of this (*.pisa)."
 )
 @click.option("--processor", type=options.FILE, help="Core and caches (TOML), with --profile.")
 @efficiency_option
@@ -58,11 +58,11 @@ def command(
         raise ConfigError("expected --profile and --processor together, found one of them")
     if profile is not None and click.get_current_context().params.get("throughput") is not None:
         raise ConfigError("expected --throughput or --profile, found both: each is the speed of a node")
+    loaded = load(result)
     if profile is not None and processor is not None:
         from commanalyzer.profiles.throughput import load_processor, throughput_of
 
-        machine = machine.updated(throughput=throughput_of(profile, load_processor(processor)))
-    loaded = load(result)
+        machine = machine.updated(throughput=throughput_of(profile, load_processor(processor), loaded))
     found = loaded.bound(machine, **given)  # options that are called like its arguments
     out.emit(
         lambda: bound_text(found, loaded, efficiency),

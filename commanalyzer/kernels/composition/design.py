@@ -113,6 +113,11 @@ def load_design(path: Path, system: System | None = None, counts: Mapping[str, i
         file = typed(content, _DesignFile)
     try:
         written = system or parse_system(file.system)
+        known = count_names(written)
+        if unknown := [name for name in counts or () if name not in known]:
+            raise ConfigError(
+                f"expected a count of the system ({', '.join(known) or 'it has none'}), found {unknown[0]}"
+            )
         system = with_counts(written, {**file.counts, **(counts or {})})
         if missing := [name for name in block_names(system) if name not in file.blocks]:
             raise ConfigError(

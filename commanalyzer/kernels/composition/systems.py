@@ -46,17 +46,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A parallel pattern over other systems.
-
-    Attributes:
-        name: Which pattern.
-        parts: Systems that it joins, in the order of the module's table.
-        count: Threads, shares or workers of the patterns that replicate; 1 for the others.
-    """
+    """A parallel pattern over other systems."""
 
     name: PatternName
-    parts: tuple[System, ...]
-    count: Count = 1
+    parts: tuple[System, ...]  # systems that it joins, in the order of the module's table
+    count: Count = 1  # threads, shares or workers of the patterns that replicate; 1 for the others
 
     def __post_init__(self) -> None:
         operator = OPERATORS[self.name]

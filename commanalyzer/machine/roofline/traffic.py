@@ -225,7 +225,7 @@ def network_at(machine: MachineParameters, traffic: NodeTraffic) -> Network:
         readings["allreduce"] = _read(machine.allreduce, partners, traffic.collective_bytes)
     allreduce = readings.get("allreduce")
     return Network(
-        throughput=machine.throughput.value,
+        throughput=_value(_read(machine.throughput, p, None)),
         bandwidth=bandwidth.value,
         link_bandwidth=link,
         overlap=overlap.value,

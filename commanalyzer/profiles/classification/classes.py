@@ -22,14 +22,6 @@ from commanalyzer.profiles.metrics import Metrics, metrics_of
 from commanalyzer.profiles.values import Profile
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Features:
-    """Features of all threads of several runs: names of the columns, float64[T, F] per run."""
-
-    names: tuple[str, ...]
-    tables: tuple[Floats, ...]
-
-
 def processes_of(profile: Profile) -> int:
     """Number of processes of a run."""
     return 1 + max(rank.process_id for rank in profile.ranks)
@@ -40,15 +32,15 @@ def run_metrics(profile: Profile) -> list[Metrics]:
     return [metrics_of(rank, processes_of(profile)) for rank in profile.ranks]
 
 
-def features_of(profiles: Sequence[Profile], *, directed: bool) -> Features:
-    """Features of all threads; what is not known of some thread is left out for all.
+def features_of(profiles: Sequence[Profile], *, directed: bool) -> list[Floats]:
+    """float64[T, F] per run, features of all threads; what is not known of some thread is left out for all.
 
     ``directed``: sources at lower and at higher ranks are told apart.
     """
     rows = [[_features(m, processes_of(p), directed) for m in run_metrics(p)] for p in profiles]
     common = set.intersection(*(set(row) for run in rows for row in run))
-    names = tuple(name for name in rows[0][0] if name in common)
-    return Features(names, tuple(np.array([[row[n] for n in names] for row in run]) for run in rows))
+    names = [name for name in rows[0][0] if name in common]
+    return [np.array([[row[n] for n in names] for row in run]) for run in rows]
 
 
 def _features(metrics: Metrics, processes: int, directed: bool) -> dict[str, float]:
@@ -234,12 +226,7 @@ def _run_of(content: Fields) -> dict[str, object]:
         }
         for group in content["groups"]
     ]
-    return {
-        **content,
-        "groups": groups,
-        "topology": content["topology"],
-        "reduced": content.get("components"),
-    }
+    return {**content, "groups": groups, "reduced": content.get("components")}
 
 
 def _source_of(content: Fields) -> dict[str, object]:

@@ -277,6 +277,8 @@ def _sources(
 
 Flags = NDArray[np.bool_]
 MOST_DIMENSIONS = 3
+PLACES = {1: ("end", "inner"), 2: ("corner", "edge", "interior"), 3: ("corner", "edge", "face", "interior")}
+"""By dimensions of the grid, then by dimensions with neighbours on both sides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -358,12 +360,7 @@ def place_names(topology: RankTopology, dimensions: int, *, directed: bool) -> l
     if topology.kind not in ("mesh",) or not own:
         return ["every"] * len(topology.lower)
     both = (topology.lower & topology.upper).sum(axis=1)
-    names = {
-        1: ("end", "inner"),
-        2: ("corner", "edge", "interior"),
-        3: ("corner", "edge", "face", "interior"),
-    }[dimensions]
-    plain = [names[n] for n in both.tolist()]
+    plain = [PLACES[dimensions][n] for n in both.tolist()]
     if not directed:
         return plain
     sides = np.where(topology.lower & topology.upper, "*", np.where(topology.lower, "-", "+"))
@@ -425,10 +422,10 @@ def _scales(profiles: Sequence[Profile]) -> Floats:
 
 def _by_clusters(profiles: Sequence[Profile], number: int | None, directed: bool) -> Classes:
     features = features_of(profiles, directed=directed)
-    reduced = [reduce_features(table) for table in features.tables]
+    reduced = [reduce_features(table) for table in features]
     count = number or choose_number(reduced)
     clusters = [cluster(run, count) for run in reduced]
-    found, votes = match_runs(features.tables, clusters, _scales(profiles))
+    found, votes = match_runs(features, clusters, _scales(profiles))
     runs = tuple(
         RunClasses(profile.scale, _threads(profile), classes, reduced=run.points)
         for profile, classes, run in zip(profiles, found, reduced, strict=True)

@@ -24,7 +24,7 @@ from commanalyzer.scaling.laws.families import snapped_power
 from commanalyzer.scaling.laws.fit import holdouts
 from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Formula, Law
-from commanalyzer.scaling.laws.selection import Search, constant, fit_terms, select_forward
+from commanalyzer.scaling.laws.selection import Search, constant, fit_terms, select_forward, weighted_problem
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 
 _HIDDEN = 8  # neurons: more than terms that are ever useful together, few for a few dozen rows
@@ -238,9 +238,9 @@ class Fitter:
         if not (np.isfinite(y).all() and (y >= 0).all()):
             raise FitError("expected values of 0 or more", where=setup.name)
         terms = terms or read_terms(setup.terms, self.names)
-        if setup.model in LEARNED or setup.model == "per-bin-network":
-            kind = "network" if setup.model == "per-bin-network" else setup.model
-            select = not terms and setup.model != "per-bin-network"
+        kind = setup.model.removeprefix("per-bin-")
+        if kind in LEARNED:
+            select = not terms and kind == setup.model
             return learn(kind, self.names, self.x, y, terms or self.mains(setup.name), select=select)
         if len(y) < 2 or np.ptp(y) <= 0:
             return self._law(setup.name, constant(y))
@@ -254,11 +254,32 @@ class Fitter:
         return self._law(setup.name, constant(y) if found is None else found)
 
     def fit_coarse(self, setup: MetricSetup, y: Floats) -> Model:
-        """Model of a number that is known to a factor of two: a power law, unless terms are given."""
+        """Model that goes far from few runs: a power law, unless terms are given.
+
+        For numbers that are known to a factor of two, or between 0 and 1 like shares: sums of terms would
+        leave these bounds. Numbers that are 0 in some runs have their mean.
+        """
         if setup.terms:
             return self.fit(setup, y)
         scaling = self.x[:, : self.num_scaling]
-        return self._law(setup.name, snapped_power(scaling, y) if np.ptp(y) > 0 else constant(y))
+        is_power = np.ptp(y) > 0 and y.min() > 0
+        return self._law(setup.name, snapped_power(scaling, y) if is_power else constant(y))
+
+    def fit_like(self, setup: MetricSetup, y: Floats, other: object) -> Model:
+        """The law of another class with coefficients of this one, none negative; its own without a law.
+
+        ``y``: float64[R], not negative. Relative squares are least.
+        """
+        terms = other.formula.terms if isinstance(other, Law) else ()
+        if not any(terms):
+            return self.fit(setup, y)
+        from scipy.optimize import nnls
+
+        problem = weighted_problem(self.x, y, terms, Search("ten-fold"), 2.0)
+        norms = np.maximum(np.sqrt((problem.table**2).sum(axis=0)), np.finfo(np.float64).tiny)
+        found, rest = nnls(problem.table / norms, problem.target)
+        error = float(rest) / np.sqrt(max(len(y) - len(terms), 1))
+        return self._law(setup.name, Formula("terms", terms, tuple((found / norms).tolist()), *[error] * 3))
 
     def mains(self, metric: str) -> tuple[Term, ...]:
         """Main terms of a metric; those of parameters with one value tell nothing and are left out."""
@@ -270,14 +291,9 @@ class Fitter:
 
     def _search(self, setup: MetricSetup) -> Search:
         scaling = self.x[:, : self.num_scaling]
+        names, ends = self.names[: self.num_scaling], (scaling.min(axis=0), scaling.max(axis=0))
         try:
-            accepts = acceptance(
-                setup.constraints,
-                self.names[: self.num_scaling],
-                scaling.min(axis=0),
-                scaling.max(axis=0),
-                self.complete,
-            )
+            accepts = acceptance(setup.constraints, names, *ends, self.complete)
         except ValueError as error:
             raise ConfigError(str(error), where=f"constraints of {setup.name}") from error
         is_weighted, is_fast = setup.model != "linear", setup.selection == "fast"
@@ -286,16 +302,24 @@ class Fitter:
             return Search("bic" if is_weighted else "adjusted-r2", (), powers, accepts)
         if setup.selection == "largest":
             return Search("leave-largest-out", tuple(holdouts(scaling)), powers, accepts)
-        return Search("ten-fold", tuple(folds(len(self.x))), powers, accepts)
+        return Search("ten-fold", tuple(folds(scaling)), powers, accepts)
 
     def _law(self, metric: str, formula: Formula) -> Law:
         return Law.of_points(metric, self.names, (formula,), self.x)
 
 
-def folds(rows: int) -> list[NDArray[np.bool_]]:
-    """bool[rows] each: ten parts, in an order without system that is always the same."""
-    order = np.random.default_rng(0).permutation(rows)
-    return [np.isin(np.arange(rows), order[part::_FOLDS]) for part in range(min(_FOLDS, rows))]
+def folds(scaling: Floats) -> list[NDArray[np.bool_]]:
+    """bool[R] each: up to ten parts of the values of each parameter, in an order that is always the same.
+
+    ``scaling``: float64[R, K]. Rows with one value of a parameter are left out together: what other rows have
+    the same value of would say nothing of how a sum goes on between and beyond the values.
+    """
+    found = []
+    for column in scaling.T:
+        values = np.random.default_rng(0).permutation(np.unique(column))
+        parts = [np.isin(column, values[part::_FOLDS]) for part in range(min(_FOLDS, len(values)))]
+        found += parts if len(parts) > 1 else []
+    return found
 
 
 def values_of(names: Sequence[str], x: Floats) -> Mapping[str, Floats | float]:

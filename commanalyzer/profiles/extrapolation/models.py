@@ -33,6 +33,7 @@ import numpy as np
 
 from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
 from commanalyzer.profiles.classification.classes import Classes
+from commanalyzer.profiles.classification.classify import PLACES
 from commanalyzer.profiles.extrapolation.data import COUNTS, REST, ClassData, TrainingData
 from commanalyzer.profiles.extrapolation.fitting import (
     MEM_NAMES,
@@ -47,8 +48,6 @@ from commanalyzer.profiles.extrapolation.setup import LEARNED, SIZE, THREADS, Me
 from commanalyzer.scaling.laws.document import exponent_of, law_content, read_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
-
-_PLACES = {1: ("end", "inner"), 2: ("corner", "edge", "interior"), 3: ("corner", "edge", "face", "interior")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def grid_counts(classes: Classes, processes: str) -> dict[str, GridCount]:
         return {}
     extents = [tuple(map(int, t.removeprefix("mesh ").split(" x "))) for t in texts]
     dimensions = max(map(len, extents))
-    names = _PLACES[dimensions]
+    names = PLACES[dimensions]
     for own in extents:
         cubic = most_cubic_grid(int(np.prod(own)), dimensions)
         if sorted(e for e in own if e > 1) != sorted(e for e in cubic if e > 1):
@@ -109,7 +108,8 @@ def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]
     table = np.stack(list(parts.values()), axis=1)
     plain = replace(setup, terms=setup.terms, bounds=(0.0, float("inf")))
     if setup.model in ("per-bin", "per-bin-network"):
-        return {name: fitter.fit(plain, values) for name, values in parts.items()}
+        fit = fitter.fit_coarse if setup.model == "per-bin" else fitter.fit
+        return {name: fit(plain, values) for name, values in parts.items()}
     if setup.model == "levels":
         return _fit_levels(fitter, plain, distances, table)
     return _fit_whole(fitter, plain, distances, table)
@@ -132,14 +132,8 @@ def _fit_levels(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Fl
 def _fit_whole(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Floats) -> dict[str, Model]:
     last = np.array([distances[np.flatnonzero(row < row[-1]).max(initial=-1) + 1] for row in table])
     largest = fitter.fit(replace(setup, model="weighted", terms=()), np.maximum(last, _LEAST_MAX))
-    rows, count = len(table), len(distances)
-    base = np.repeat(fitter.x, count, axis=0)
-    most = np.repeat(largest.predict(values_of(fitter.names, fitter.x)), count)
-    whole = replace(
-        fitter,
-        names=(*fitter.names, *MEM_NAMES),
-        x=np.concatenate((base, mem_columns(np.tile(distances, rows), most)), axis=1),
-    )
+    most = largest.predict(values_of(fitter.names, fitter.x))
+    whole = replace(fitter, names=(*fitter.names, *MEM_NAMES), x=mem_points(fitter.x, most, distances))
     own = whole.mains(setup.name)
     terms = read_terms(setup.terms, whole.names)
     memory = read_terms(MEM_TERMS, whole.names)
@@ -150,47 +144,41 @@ def _fit_whole(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Flo
     return {LARGEST: largest, CDF: fitted.fit(setup, y)}
 
 
-def mem_columns(distances: Floats, largest: Floats) -> Floats:
-    """float64[N, 3]: memX, normMemX (Eq. 4), lognormMemX (Eq. 5)."""
-    mem = np.maximum(distances, _SMALLEST)
-    most = np.maximum(largest, _LEAST_MAX)
-    return np.stack((mem, mem / most, 1 + np.log(mem) / np.log(most)), axis=1)
+def mem_points(x: Floats, largest: Floats, distances: Floats) -> Floats:
+    """float64[N * D, K + 3]: points float64[N, K] with memX, normMemX (Eq. 4), lognormMemX (Eq. 5)."""
+    mem = np.tile(np.maximum(distances, _SMALLEST), len(x))
+    most = np.repeat(np.maximum(largest, _LEAST_MAX), len(distances))
+    columns = mem, mem / most, 1 + np.log(mem) / np.log(most)
+    return np.column_stack((np.repeat(x, len(distances), axis=0), *columns))
 
 
 def function_at(parts: Mapping[str, Model], names: tuple[str, ...], x: Floats, distances: Floats) -> Floats:
     """float64[N, D], values at the points float64[N, K] and the distances, between 0 and 1."""
     values = values_of(names, x)
     if CDF in parts:
-        most = np.repeat(_at(parts[LARGEST], values, len(x)), len(distances))
-        whole = np.concatenate(
-            (np.repeat(x, len(distances), axis=0), mem_columns(np.tile(distances, len(x)), most)), axis=1
-        )
+        whole = mem_points(x, _long(parts[LARGEST].predict(values), x), distances)
         found = parts[CDF].predict(values_of((*names, *MEM_NAMES), whole)).reshape(len(x), -1)
     elif END in parts:
-        found = _of_levels(parts, values, len(x), distances)
+        found = _of_levels(parts, values, x, distances)
     else:
-        known = np.array([float(d) for d in parts])
-        table = np.stack([_at(model, values, len(x)) for model in parts.values()], axis=1)
-        logs = np.log2(1 + known)
+        table = np.stack([_long(model.predict(values), x) for model in parts.values()], axis=1)
+        logs = np.log2([1 + float(distance) for distance in parts])
         found = np.stack([np.interp(np.log2(1 + distances), logs, row) for row in table])
     return np.asarray(np.clip(found, 0.0, 1.0))
 
 
 def _of_levels(
-    parts: Mapping[str, Model], values: Mapping[str, Floats | float], count: int, distances: Floats
+    parts: Mapping[str, Model], values: Mapping[str, Floats | float], x: Floats, distances: Floats
 ) -> Floats:
-    end = np.minimum(_at(parts[END], values, count), 1.0)
-    table = np.stack([_at(parts[f"{level:g}"], values, count) for level in _LEVELS.tolist()], axis=1)
+    end = np.minimum(_long(parts[END].predict(values), x), 1.0)
+    known = [parts[f"{level:g}"].predict(values) for level in _LEVELS.tolist()]
+    table = np.stack([_long(distance, x) for distance in known], axis=1)
     logs = np.maximum.accumulate(np.log2(np.maximum(table, 1.0)), axis=1)
     steps = logs + 1e-9 * np.arange(len(_LEVELS))  # equal distances: the highest level counts
     asked = np.log2(1 + distances) + 1e-6
     # Half a level lies below the first one and above the last one, at their distances.
     shares = np.stack([np.interp(asked, row, _LEVELS, left=0.0, right=1.0) for row in steps])
     return np.asarray(shares * end[:, None])
-
-
-def _at(model: Model, values: Mapping[str, Floats | float], count: int) -> Floats:
-    return np.broadcast_to(model.predict(values), (count,)).astype(np.float64)
 
 
 Part = Model | GridCount
@@ -204,11 +192,6 @@ class MetricModel:
     # By component (:mod:`commanalyzer.profiles.extrapolation.data`), or by the parts of a function
     parts: Mapping[str, Part]
     key: str  # changes with everything that it was made from
-
-    @property
-    def is_product(self) -> bool:
-        """The product with the number of instructions is modelled."""
-        return self.setup.type.endswith("instrPercentage")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,7 +236,7 @@ class Models:
         model = own.models[metric]
         x = self.complete(scale)
         found = {name: _bounded(part, model.setup, self.names, x) for name, part in model.parts.items()}
-        if not model.is_product:
+        if not model.setup.type.endswith("instrPercentage"):
             return found
         size, low, high = _bounded(own.models[SIZE].parts[""], own.models[SIZE].setup, self.names, x)
         wide = np.maximum(high - size, size - low) / size
@@ -326,15 +309,11 @@ def load_models(path: Path) -> Models:
         hint="write one with: commanalyzer extrapolate ... --project FOLDER",
     )
     with reading(path, "models"):
-        return Models(
-            typed(content["application"], str),
-            typed(content["parameters"], tuple[str, ...]),
-            typed(content["processes"], str),
-            typed(content["names"], tuple[str, ...]),
-            typed(content["lowest"], tuple[float, ...]),
-            typed(content["highest"], tuple[float, ...]),
-            tuple(map(_read_class, content["classes"])),
-        )
+        application, processes = (typed(content[name], str) for name in ("application", "processes"))
+        parameters, names = (typed(content[name], tuple[str, ...]) for name in ("parameters", "names"))
+        lowest, highest = (typed(content[name], tuple[float, ...]) for name in ("lowest", "highest"))
+        classes = tuple(map(_read_class, content["classes"]))
+        return Models(application, parameters, processes, names, lowest, highest, classes)
 
 
 def _metric(model: MetricModel) -> dict[str, object]:
@@ -417,11 +396,9 @@ def accuracies(models: Models, train: TrainingData, test: TrainingData | None = 
     for own in models.classes:
         data = _class(train, own.name)
         tested = None if test is None else _class(test, own.name)
-        if data is None:
-            continue
-        for metric in own.models:
-            if metric not in (COUNTS, REST):
-                found.append(_accuracy(models, own, metric, data, tested))
+        if data is not None:
+            metrics = [metric for metric in own.models if metric not in (COUNTS, REST)]
+            found += [_accuracy(models, own, metric, data, tested) for metric in metrics]
     return found
 
 

@@ -113,7 +113,7 @@ def _metric(metric: MetricSetup) -> str:
     )
 
 
-_VERSION = 1  # of keys; a change of how models are made must change it
+_VERSION = 2  # of keys; a change of how models are made must change it
 _INTERNAL = (MetricSetup(COUNTS, "vinstrPercentage"), MetricSetup(REST, "vnumeric"))
 
 Saver = Callable[[Models], None]
@@ -141,14 +141,17 @@ def train(
         raise FitError(f"expected metrics of {known}, found {', '.join(sorted(wrong))}")
     progress = progress or SilentProgress()
     counts = _train_counts(data, classes, setup, previous, only)
-    found: list[ClassModels] = []
+    found: dict[str, ClassModels] = {}
     base = _models(data, ())
-    for own in data.classes:
+    first, *others = sorted(data.classes, key=lambda c: -len(c.runs))
+    for own in (first, *others):
         progress.stage(f"models of class {own.name}")
         before = _before(previous, own.name)
-        trainer = _Trainer(data, own, counts, setup, before, frozenset(only))
-        found.append(ClassModels(own.name, trainer.models()))
-        base = _models(data, tuple(found))
+        # Fewer runs hide the law: their grids differ in shape as much as in size.
+        shape = found[first.name] if len(own.runs) < len(first.runs) else None
+        trainer = _Trainer(data, own, counts, setup, before, frozenset(only), shape)
+        found[own.name] = ClassModels(own.name, trainer.models())
+        base = _models(data, tuple(found[c.name] for c in data.classes if c.name in found))
         if save is not None:
             save(base)
     return base
@@ -183,15 +186,12 @@ def _train_counts(
     for own in data.classes:
         parts = {"": own.threads}
         key = _key(setup, THREADS, own, parts, repr(known.get(own.name)))
-        kept = _before(previous, own.name)
-        before = None if kept is None else kept.models.get(THREADS)
+        before = _before(previous, own.name).get(THREADS)
         if before is not None and (before.key == key or (only and THREADS not in only)):
             found.append(before)
             continue
-        part: Part
-        if own.name in known:
-            part = known[own.name]
-        else:
+        part: Part | None = known.get(own.name)
+        if part is None:
             width = len(data.parameters)
             fitter = Fitter(data.parameters, width, data.processes, own.scale, lambda x: x, (), setup)
             part = fitter.fit(own_setup, own.threads)
@@ -199,8 +199,9 @@ def _train_counts(
     return found
 
 
-def _before(previous: Models | None, name: str) -> ClassModels | None:
-    return None if previous is None else next((c for c in previous.classes if c.name == name), None)
+def _before(previous: Models | None, name: str) -> Mapping[str, MetricModel]:
+    classes = () if previous is None else previous.classes
+    return next((c.models for c in classes if c.name == name), {})
 
 
 class _Trainer:
@@ -212,10 +213,12 @@ class _Trainer:
         own: ClassData,
         counts: list[MetricModel],
         setup: Setup,
-        before: ClassModels | None,
+        before: Mapping[str, MetricModel],
         only: frozenset[str],
+        shape: ClassModels | None,  # of the class whose laws it has, with coefficients of its own
     ) -> None:
         self.data, self.own, self.setup, self.before, self.only = data, own, setup, before, only
+        self.shape = shape
         self.count = counts[own.number]
         rows = list(own.runs)
         threads = [data.counts[rows, c.number] for c in data.classes]
@@ -235,7 +238,9 @@ class _Trainer:
             return ()
         names = self.data.names
         total = names.index(self.data.processes) if self.data.processes else len(self.data.parameters)
-        others = [names.index(count_name(c.name)) for c in self.data.classes]
+        # A class that some run does not have has no number of threads to divide by there.
+        least = self.data.counts[list(self.own.runs)].min(axis=0)
+        others = [names.index(count_name(c.name)) for c in self.data.classes if least[c.number] > 0]
         found: dict[bytes, int] = {}
         for index in (total, *others):
             if np.ptp(x[:, index]) > 0:
@@ -253,8 +258,10 @@ class _Trainer:
     def _model(self, metric: MetricSetup, found: Mapping[str, MetricModel]) -> MetricModel:
         parts = self.own.components[metric.name]
         size = found[SIZE].key if metric.type.endswith("instrPercentage") else ""
+        if self.shape is not None and metric.name in self.shape.models:
+            size += self.shape.models[metric.name].key
         key = _key(self.setup, metric.name, self.own, parts, size)
-        before = None if self.before is None else self.before.models.get(metric.name)
+        before = self.before.get(metric.name)
         chosen = SIZE if metric in _INTERNAL else metric.name  # what profiles are made of follows the size
         if before is not None and (before.key == key or (self.only and chosen not in self.only)):
             return before
@@ -266,12 +273,14 @@ class _Trainer:
         if metric.type == "memFunction":
             return fit_function(self.fitter, metric, parts)
         if metric.type.endswith("instrPercentage"):
-            size = found[SIZE].parts[""]
+            size, total = found[SIZE].parts[""], self.own.components[SIZE][""]
+            if self.shape is not None:
+                return {name: self.fitter.fit_like(metric, v * total, size) for name, v in parts.items()}
             terms = size.formula.terms if isinstance(size, Law) else ()
-            total = self.own.components[SIZE][""]
             own = replace(metric, terms=()) if terms else metric
-            return {name: self.fitter.fit(own, values * total, terms=terms) for name, values in parts.items()}
-        return {name: self.fitter.fit(metric, values) for name, values in parts.items()}
+            return {name: self.fitter.fit(own, v * total, terms=terms) for name, v in parts.items()}
+        shapes = {} if self.shape is None else self.shape.models[metric.name].parts
+        return {name: self.fitter.fit_like(metric, v, shapes.get(name)) for name, v in parts.items()}
 
 
 SETUP_FILE, CLASSES_FILE, MODELS_FILE = "setup.toml", "classes.json", "models.json"
@@ -328,14 +337,13 @@ def run_passes(paths: Sequence[Path], tests: Sequence[Path], choices: Choices, p
             written.append(own[SETUP_FILE])
         written += [own[CLASSES_FILE], own[MODELS_FILE]]
         previous = load_models(own[MODELS_FILE]) if own[MODELS_FILE].exists() else None
-        target = own[MODELS_FILE]
 
         def save(models: Models) -> None:
             # Classes that are still to be trained keep their models of before.
             done = {c.name for c in models.classes}
             rest = () if previous is None else tuple(c for c in previous.classes if c.name not in done)
             kept = replace(models, classes=(*models.classes, *rest))
-            write_text(target, models_json(kept), force=True)
+            write_text(own[MODELS_FILE], models_json(kept), force=True)
 
     models = train(data, classes, setup, previous=previous, only=choices.only, progress=progress, save=save)
     if choices.project is not None:

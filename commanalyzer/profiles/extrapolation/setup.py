@@ -64,13 +64,9 @@ def acceptance(
         return None
     if wrong := [name for name in constraints.increasing if name not in names]:
         raise ValueError(f"constraint along {wrong[0]}, which is none of {', '.join(names)}")
-    grid = np.stack(
-        np.meshgrid(
-            *(np.geomspace(low, high * REACH, _PER_LINE) for low, high in zip(lowest, highest, strict=True)),
-            indexing="ij",
-        ),
-        axis=-1,
-    )
+    ends = zip(lowest, highest, strict=True)
+    steps = [np.geomspace(low, high * REACH, _PER_LINE) for low, high in ends]
+    grid = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1)
     flat = grid.reshape(-1, len(names))
     allowed = np.ones(len(flat), dtype=bool)
     for text in constraints.where:
@@ -97,11 +93,8 @@ def _grows(values: Floats, inside: NDArray[np.bool_], axis: int) -> bool:
 
 def _far_out(highest: Floats, factor: float) -> Floats:
     """Each parameter by itself and all together, so many times the largest value."""
-    count = len(highest)
-    return (
-        np.concatenate((np.where(np.eye(count, dtype=bool), factor, 1.0), np.full((1, count), factor)))
-        * highest
-    )
+    alone = np.where(np.eye(len(highest), dtype=bool), factor, 1.0)
+    return np.concatenate((alone, np.full((1, len(highest)), factor))) * highest
 
 
 def _stays(values: Sequence[Floats]) -> bool:
@@ -112,9 +105,9 @@ def _stays(values: Sequence[Floats]) -> bool:
 
 def _comparison(text: str) -> ast.Compare:
     try:
-        node = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        raise ValueError(f"expected a comparison such as 1 < p <= n, found {text!r}") from error
+        node: object = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        node = None
     if not isinstance(node, ast.Compare) or not all(
         isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in node.ops
     ):
@@ -172,11 +165,6 @@ class MetricSetup:
     bounds: tuple[float, float] = (0.0, float("inf"))
     constraints: Constraints = field(default_factory=Constraints)  # of trends
 
-    @property
-    def key(self) -> Fields:
-        """Everything that a trained model depends on."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -199,7 +187,7 @@ class Setup:
     def key(self, metric: str) -> Fields:
         """Everything that the model of a metric depends on, except for the data."""
         own = self.complexity.get(metric, self.complexity.get("default", ()))
-        return {"own": self.metric(metric).key, "terms": own, "how": [self.interactions, self.per_thread]}
+        return {"own": asdict(self.metric(metric)), "terms": own, "how": [self.interactions, self.per_thread]}
 
 
 def default_metric(name: str) -> MetricSetup:
@@ -256,11 +244,9 @@ def _metric(base: MetricSetup, given: Fields) -> MetricSetup:
 
 
 def _check(found: MetricSetup, base: MetricSetup) -> None:
-    vector = {"numeric": "vnumeric", "instrPercentage": "vinstrPercentage"}
-    kinds = {
-        "memFunction": ("memFunction",),
-        "vinstrPercentage": tuple(vector.values()),
-    }.get(base.type, tuple(vector))
+    kinds = ("memFunction",) if base.type == "memFunction" else ("numeric", "instrPercentage")
+    if base.type.startswith("v"):
+        kinds = ("vnumeric", "vinstrPercentage")
     if found.type not in kinds:
         raise ValueError(f"type {found.type} of {found.name}, which is {' or '.join(kinds)}")
     if found.type.endswith("instrPercentage") and found.model not in LINEAR:

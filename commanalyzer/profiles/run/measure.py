@@ -156,26 +156,30 @@ def _reuse(reader: _ProfileReader, instruction_bytes: int) -> LineReuse:
     facts = tuple(reader.integers(5).tolist())
     near = reader.integers(BINS)
     groups = np.asarray(reader.take("<f8", GROUPS, BINS), dtype=np.float64)
-    in_bursts, short = int(reader.integers(1)[0]), reader.integers(LIST)
-    shares = np.asarray(reader.take("<f8", 3), dtype=np.float64)
-    return line_reuse(facts, near, groups, Bursts(in_bursts, short, shares), instruction_bytes)
+    places, shares = reader.integers(LIST + 1), np.asarray(reader.take("<f8", 4), dtype=np.float64)
+    return line_reuse(facts, near, groups, Bursts(places, shares), instruction_bytes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bursts:
     """Short distances in bursts, in which all accesses were looked at."""
 
-    accesses: int  # of all bursts
-    short: Int64  # [LIST], those with each distance below ``LIST``
-    shares: Float64  # number of bursts; sum and sum of squares of the share of short distances in each
+    # [LIST + 1], accesses with each distance below ``LIST``, then others, each times the weight of its burst
+    places: Int64
+    # Sums over bursts: of weights, of these times the share of short distances, and times its square; of
+    # squared weights
+    shares: Float64
 
     @property
     def error(self) -> float:
-        """Standard error of the share of short distances."""
-        count, total, squares = self.shares.tolist()
+        """Standard error of the share of short distances: none where all of the run was in bursts."""
+        weight, total, squares, weights_squared = self.shares.tolist()
+        if weight and weight == weights_squared:
+            return 0.0
+        count = weight**2 / max(weights_squared, 1.0)  # of equal bursts that tell as much
         if count < 2:
-            return 0.0 if count else 1.0
-        return float(np.sqrt(max(squares / count - (total / count) ** 2, 0.0) / (count - 1)))
+            return 1.0
+        return float(np.sqrt(max(squares / weight - (total / weight) ** 2, 0.0) / (count - 1)))
 
 
 def line_reuse(
@@ -196,9 +200,8 @@ def line_reuse(
     line_bytes, accesses, lines, data_bytes, shift = facts
     counts, error = near + groups.sum(axis=0), 0.0
     if shift:
-        short, distances = np.zeros(BINS), np.arange(LIST)
-        share = bursts.short / max(bursts.accesses, 1)
-        np.add.at(short, np.searchsorted(DISTANCES, distances), share * accesses)
+        share = bursts.places[:LIST] / max(bursts.places.sum(), 1)
+        short = np.bincount(np.searchsorted(DISTANCES, np.arange(LIST)), share * accesses, BINS)
         far = max(accesses - lines - short.sum(), 0.0)
         short *= (accesses - lines - far) / max(short.sum(), 1.0)
         long = groups * (max(LIST, _FEWEST << shift) < DISTANCES)

@@ -199,11 +199,6 @@ class CodeSegment:
     behind: Instruction | None = None  # the call that it begins behind; ``None`` at the beginning of a block
 
     @property
-    def last(self) -> Instruction:
-        """The last instruction."""
-        return self.instructions[-1]
-
-    @property
     def words(self) -> int:
         """Words of the buffer per execution."""
         return 1 + sum(access.words for access in self.accesses)
@@ -267,8 +262,7 @@ def segments_of(module: Module) -> list[CodeSegment]:
 def _of_block(function: Function, number: int, block: BasicBlock, block_number: int) -> Iterator[CodeSegment]:
     segment = CodeSegment(number, block_number, block.label, is_entry=block is function.blocks[0])
     for instruction in block.instructions:
-        for access in accesses_of(instruction, len(segment.instructions)):
-            segment.accesses.append(access)
+        segment.accesses += accesses_of(instruction, len(segment.instructions))
         segment.instructions.append(instruction)
         if instruction is block.terminator:
             continue
@@ -427,7 +421,7 @@ class _Tables:
         return {name: np.ascontiguousarray(table, dtype=np.int32) for name, table in found.items()}
 
     def _end(self, segment: CodeSegment) -> tuple[int, int]:
-        last = segment.last
+        last = segment.instructions[-1]
         if last.opcode == "br" and len(last.targets) == 2:
             target = followed(last.targets[0], self._edges[segment.function])
             return self._entry[(segment.function, target)], _BRANCH
@@ -441,12 +435,10 @@ class _Tables:
         return self.num_registers if place is None else self._offsets[function] + place
 
     def _of_segment(self, number: int) -> list[tuple[int, ...]]:
-        segment = self._segments[number]
+        segment, kinds = self._segments[number], self._kinds[number]
         result: list[tuple[int, ...]] = []
         own = {a.instruction: i for i, a in enumerate(segment.accesses) if a.bytes}
-        for place, (instruction, kind) in enumerate(
-            zip(segment.instructions, self._kinds[number], strict=True)
-        ):
+        for place, (instruction, kind) in enumerate(zip(segment.instructions, kinds, strict=True)):
             if not kind.types:
                 continue
             code = _KINDS.get(instruction.opcode, 0)

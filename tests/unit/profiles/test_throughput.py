@@ -1,16 +1,22 @@
 """Throughput of a node from a profile, against arithmetic by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import MachineModelError, ProfileError
+from commanalyzer.graph.storage.store import GraphStore
+from commanalyzer.machine.parameters import MachineParameters, given_parameter
+from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.profiles.document import write_profile
 from commanalyzer.profiles.throughput import Processor, load_processor, rank_seconds, throughput_of
 from commanalyzer.profiles.values import (
     DATA_INDEX,
     INDEX,
+    Footprint,
     InstructionMix,
     Parallelism,
     Profile,
@@ -19,6 +25,8 @@ from commanalyzer.profiles.values import (
     Spans,
     no_instructions,
 )
+from tests.graphs import build, copied
+from tests.samples import sample_decomposition, sample_result
 
 FILE = """
 kind = "commanalyzer.processor"
@@ -63,6 +71,30 @@ def test_cycles_are_instructions_and_misses(tmp_path: Path) -> None:
     found = throughput_of(saved, processor)
     assert found.unit == "Flop/s"
     assert found.value == pytest.approx(300 / 2350e-9)
+
+
+def test_shares_that_fit_caches_are_faster(tmp_path: Path) -> None:
+    """A rank of 4 has a quarter of the 288 lines, which its cache of 256 holds: only first accesses miss."""
+    graph = build(8, [copied(i, 4 + i) for i in range(4)])
+    division = replace(sample_decomposition(4), owners=Owners.of(np.array([0, 1, 2, 3] * 2, np.int32)))
+    store = GraphStore.of(graph).with_work(np.ones(graph.num_vertices))
+    result = replace(sample_result(), store=store, decompositions=(division,))
+    counts = no_instructions()
+    counts[INDEX["load"], 0, DATA_INDEX["float_64bits"]] = 2880
+    counts[INDEX["fp_arith_add"], 0, DATA_INDEX["float_64bits"]] = 2880
+    far = Reuse(64, np.array([0, 64, 128, 256, 512]), np.array([0.0, 0, 0, 0, 2592]), 2880.0)
+    footprint = Footprint(288 * 64, 288)
+    whole = replace(rank(ilp=1.0), mix=InstructionMix(counts), data_reuse=(far,), footprint=footprint)
+    path = tmp_path / "run.pisa"
+    write_profile(Profile("made", {"n": 1.0}, (whole,)), path)
+    processor = Processor(1e9, 2, ((256 * 64, 4),), 204, 1e12)
+    found = throughput_of(path, processor, result)
+    # Cycles: 5760 instructions, and 200 / ILP0mem = 100 per miss; all 2880 accesses miss, or 72 of 720.
+    alone, share = 2880 / (5760 + 2880 * 100) * 1e9, 720 / (1440 + 72 * 100) * 1e9
+    assert found.value == pytest.approx(alone)
+    machine = MachineParameters().updated(throughput=found, bandwidth=given_parameter("bandwidth", 1e9))
+    points = scaling_bound(2880, [("strips", division.communication)], machine).points
+    assert [2880 / point.serial_s for point in points] == pytest.approx([alone, share])
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

@@ -105,6 +105,15 @@ def test_wrong_designs(tmp_path: Path, old: str, new: str, message: str) -> None
         answer(load_design(written(tmp_path, DESIGN.replace(old, new))))
 
 
+@pytest.mark.parametrize(("pattern", "known"), [("tpool(T, sort)", "T"), ("sort", "it has none")])
+def test_unknown_counts_are_refused(
+    tmp_path: Path, pattern: str, known: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    design = written(tmp_path, DESIGN.replace("tpool(T, sort)", pattern))
+    assert main(["compose", str(design), "--set", "X=4"]) == 1
+    assert f"expected a count of the system ({known}), found X" in " ".join(capsys.readouterr().err.split())
+
+
 def test_missing_design(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="expected a design"):
         load_design(tmp_path / "none.toml")

@@ -18,7 +18,7 @@ from commanalyzer.profiles.extrapolation.models import (
     compared,
     load_models,
     mean_error,
-    mem_columns,
+    mem_points,
     models_json,
 )
 from commanalyzer.profiles.extrapolation.passes import train
@@ -65,6 +65,20 @@ def test_metrics_are_met_at_64_processes_and_4_times_the_cells(trained: Trained,
             is_function = own.models[metric].setup.type == "memFunction"
             limit = 0.05 if is_function or metric != "LSys" else 0.01
             assert mean_error(observed, predicted, is_function) <= limit, (own.name, metric)
+
+
+def test_a_class_of_one_number_of_threads_follows_the_laws_of_the_others() -> None:
+    """A cube has its first rank with six neighbours at p = 27: its work per rank falls as that of corners."""
+    grids = ((2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
+    runs = [grid_profile(grid, n) for grid in grids for n in (48, 96, 144)]
+    data = training_data(runs, classify(runs, "pattern"))
+    models = train(data, classify(runs, "pattern"), default_setup(("LSys", "MPIsentBytes")))
+    target = [grid_profile((4, 4, 4), 288)]
+    far = training_data(target, classify(target, "pattern"))
+    own, true = models.classes[-1], far.classes[-1]
+    assert (own.name, len(data.classes[-1].runs)) == ("interior", 3)
+    for metric, limit in (("LSys", 0.01), ("MPIsentBytes", 0.05)):
+        assert mean_error(*compared(models, own, metric, true), False) <= limit, metric
 
 
 def test_numbers_of_threads_are_those_of_the_grid(trained: Trained) -> None:
@@ -158,7 +172,9 @@ def test_functions_of_distances_by_all_kinds_of_models(kind: ModelType) -> None:
 
 
 def test_distances_are_normalised_as_in_eq_4_and_5() -> None:
-    columns = mem_columns(np.array([0.0, 8.0, 64.0]), np.array([64.0, 64.0, 64.0]))
+    points = mem_points(np.array([[5.0]]), np.array([64.0]), np.array([0.0, 8.0, 64.0]))
+    assert points[:, 0].tolist() == [5.0] * 3
+    columns = points[:, 1:]
     assert columns[1].tolist() == pytest.approx([8.0, 1 / 8, 1.5])
     assert columns[2].tolist() == pytest.approx([64.0, 1.0, 2.0])
     assert columns[0].tolist() == pytest.approx([0.5, 1 / 128, 1 - 1 / 6])

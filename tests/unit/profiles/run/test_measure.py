@@ -168,6 +168,30 @@ int main(void) {
         assert abs(sampled.at_most(lines) - exact.at_most(lines)) < 4 * sampled.error
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        # First one line again and again, then four in turn: a run that is a few buffers long has both parts.
+        "for (int i = 0; i < 100000; i++) p[0];"
+        "for (int i = 0; i < 30000; i++) for (int k = 0; k < 12; k++) p[(i + k % 4) % 30000 * 64];",
+        # A long run of two parts with few copies, each of more lines than a buffer has other accesses.
+        "for (int i = 0; i < 8000000; i++) {"
+        "  p[i / (i < 4000000 ? 8 : 6) % 60000 * 64]; if (i % 400000 == 0) memcpy(a, b, sizeof a); }",
+    ],
+)
+def test_short_distances_are_those_of_the_whole_run(tmp_path: Path, body: str) -> None:
+    source = f"""
+#include <string.h>
+static char a[60000 * 64], b[60000 * 64];
+int main(void) {{ volatile char *p = a; {body} return 0; }}"""
+    exact, sampled = (profile_of(source, tmp_path, is_exact=e).reuse(64) for e in (True, False))
+    assert exact is not None
+    assert sampled is not None
+    assert 0.0 < sampled.error < 0.01
+    for lines in (1, 4, 1 << 9, 1 << 14):
+        assert abs(sampled.at_most(lines) - exact.at_most(lines)) < 4 * sampled.error
+
+
 def test_instruction_reuse_counts_every_instruction(tmp_path: Path) -> None:
     """A loop of less than a line: its first line once, everything else at distance 0 or 1."""
     rank = profile_of(loop("store volatile i64 %i, ptr @cell", TIMES), tmp_path, suffix=".ll")

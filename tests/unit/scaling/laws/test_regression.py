@@ -72,7 +72,7 @@ CRITERIA: Sequence[Criterion] = ("ten-fold", "leave-one-out", "bic", "adjusted-r
 
 
 def search(criterion: Criterion, powers: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)) -> Search:
-    return Search(criterion, tuple(folds(len(X))) if criterion == "ten-fold" else (), powers)
+    return Search(criterion, tuple(folds(X)) if criterion == "ten-fold" else (), powers)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
