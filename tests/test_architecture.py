@@ -28,8 +28,8 @@ BUDGETS = {
     "kernels": 6_678,
     "machine": 4_890,
     "profiles": 4_805,
-    "program": 8_945,
-    "recording": 10_848,
+    "program": 8_935,
+    "recording": 10_847,
     "report": 7_021,
     "result": 2_546,
     "scaling": 5_757,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 988,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_566,
+    "tests": 41_692,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -4,8 +4,9 @@
 
 ``floating`` and ``cpp`` are our own generators, ``csmith`` needs csmith and its headers (Debian: ``csmith
 libcsmith-dev``). Of ``cpp``, the seed decides what the tool is given: the source, or IR as clang writes it at
--O0, at -O3 (vectorised and unrolled) or at -O3 with reassociation; of ``floating``, flags and language. A
-program that does not end in time is skipped. Exit status 1 when one failed; its source is kept.
+-O0, at -O3 (vectorised and unrolled) or at -O3 with reassociation; of ``floating`` and
+``fortran``, flags and language. A program that does not end in time is skipped. Exit status 1 when one
+failed; its source is kept.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from commanalyzer.graph.build import build_store
 from commanalyzer.graph.contraction.workspaces import readings, write_workspaces
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.program.frontend.compile import compile_sources
+from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
@@ -35,6 +37,7 @@ from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_targ
 from commanalyzer.recording.trace import Trace, read_trace
 from tests.fuzz.cpp_programs import cpp_program
 from tests.fuzz.floating_programs import floating_program
+from tests.fuzz.fortran_programs import fortran_program
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
 TRACED_LIMITS = RunLimits(timeout_s=120.0)
@@ -51,26 +54,32 @@ class Outcome:
 
 
 def compare(
-    seed: int, text: str, prepare: Callable[[Path], Path], flags: tuple[str, ...] = (), suffix: str = ".c"
+    seed: int,
+    text: str,
+    prepare: Callable[[Path], Path],
+    flags: tuple[str, ...] = (),
+    suffix: str = ".c",
+    fortran: str = "",
 ) -> Outcome:
     """Compare the runs of one program.
 
     Args:
         prepare: Called with the source's path; returns what to analyse (the source, or IR made of it).
+        fortran: The Fortran compiler and its flags.
     """
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"
         source.write_text(text)
         try:
-            problem = _difference(prepare(source), flags, Path(folder))
+            problem = _difference(prepare(source), flags, Path(folder), fortran)
         except (CommAnalyzerError, AssertionError, LookupError, ValueError, TypeError) as error:
             return Outcome(seed, text, f"{type(error).__name__}: {error}")
     return Outcome(seed, text, problem or "", is_skipped=problem is None)
 
 
-def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | None:
+def _difference(program: Path, flags: tuple[str, ...], folder: Path, fortran: str) -> str | None:
     """What differs; ``None`` if the plain program does not end in time."""
-    frontend = compile_sources([program], flags=flags)
+    frontend = compile_sources([program], flags=flags, fortran=fortran)
     module = with_thunks(parse_module(frontend.ir_text), library_with())
     plan = plan_module(module, PlanOptions())
     executable = build_instrumented(rewrite(module, plan), frontend)
@@ -132,6 +141,8 @@ INCLUDE = Path("/usr/include/csmith")
 STANDARD = ("-std=c++17", "-w")
 LEVELS: tuple[tuple[str, ...], ...] = ((), ("-O0",), ("-O3",), ("-O3", "-ffast-math", "-fno-inline"))
 FLAGS = ("-g", "-ffp-contract=fast", "-ffast-math", "-mfma", "-frounding-math")
+RELAXED = "-ffast-math -fhonor-nans -fhonor-infinities"  # without the promise, as programs make NaNs
+FORTRAN_FLAGS = ("", "-ffp-contract=off", RELAXED, "-march=haswell", f"{RELAXED} -march=haswell")
 
 
 def has_csmith() -> bool:
@@ -170,16 +181,22 @@ def floating(seed: int) -> Outcome:
     return compare(seed, text, lambda source: source, (flag, "-w"), suffix)
 
 
+def fortran(seed: int) -> Outcome:
+    """Run a Fortran program about floating point both ways."""
+    compiler = " ".join([*find_fortran().command, FORTRAN_FLAGS[seed % len(FORTRAN_FLAGS)]])
+    return compare(seed, fortran_program(seed), lambda source: source, (), ".f90", compiler)
+
+
 def main() -> int:
     """Compare programs by seed; exit status 1 when one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=("csmith", "cpp", "floating"))
+    parser.add_argument("kind", choices=("csmith", "cpp", "floating", "fortran"))
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--keep", type=Path, default=Path("failures"), help="where failing programs are kept")
     parser.add_argument("--time-limit", type=float, default=float("inf"), help="begin no program later (s)")
     options = parser.parse_args()
-    compare = {"csmith": csmith, "cpp": cpp, "floating": floating}[options.kind]
+    compare = {"csmith": csmith, "cpp": cpp, "floating": floating, "fortran": fortran}[options.kind]
     started = time.monotonic()
     failures = skipped = count = 0
     for seed in range(options.seed, options.seed + options.programs):

@@ -11,6 +11,8 @@ import re
 
 from commanalyzer.program.ir.model import FAST_MATH
 
+_UNFOLDED = ("-mllvm", "-disable-fp-call-folding")
+_AS_IT_IS = ("-Xclang", "-disable-llvm-passes")
 _FLAG = "|".join(sorted(FAST_MATH))
 _NAME = r'%(?:"[^"\n]*"|[\w.$-]+)'
 _OPCODE = (
@@ -20,11 +22,9 @@ _INSTRUCTION = re.compile(rf"^( +(?:{_NAME} = )?{_OPCODE}) (?:(?:{_FLAG}) )+", r
 _ATTRIBUTE = re.compile(
     r' "(?:unsafe|no-infs|no-nans|no-signed-zeros|approx-func)-fp-math"="true"(?=[^\n]*\}$)', re.MULTILINE
 )
-_DECLARED = re.compile(r"^declare (?P<type>[^@\n]+) @llvm\.fmuladd\.(?P<suffix>\w+)\(.*\n", re.MULTILINE)
 # Calls with the types that the instructions know.
 _FUSED = re.compile(r"^(?P<call> .*)@llvm\.fmuladd(?=\.(?:v\d+)?f(?:32|64)\()", re.MULTILINE)
 _FUSING = re.compile(r'^attributes #\d+ = .*[",]\+(?:fma|fma4|avx512f)[",]', re.MULTILINE)
-_STRICT = re.compile(r"^attributes #\d+ = \{ (?=[^\n]*\bstrictfp\b)", re.MULTILINE)
 _CLASSES = re.compile(r"^(?:define|declare|  )[^\n]*\bnofpclass\([^\n]*$", re.MULTILINE)
 _CLASS = re.compile(r"\bnofpclass\([a-z ]*\) ")
 
@@ -36,22 +36,12 @@ def without_relaxed_math(ir_text: str) -> str:
     return _CLASSES.sub(lambda line: _CLASS.sub("", line[0]), text)
 
 
-def with_one_rounding(ir_text: str) -> str:
-    """Module text that rounds in one way, whatever code generation finds to be constant.
+def with_one_rounding(ir_text: str) -> tuple[str, tuple[str, ...]]:
+    """Module text and flags of code generation that round in one way, whatever is found to be constant.
 
-    LLVM folds ``llvm.fmuladd`` of constants as if fused, which code for most instruction sets is not: it
-    becomes what the module's sets make of it. And it folds library calls as if it knew the rounding mode.
+    LLVM folds the product of an ``llvm.fmuladd`` by itself, also where code would fuse it. It folds calls
+    such as ``exp(1.5)`` otherwise than the library rounds. And it folds operations as if nobody set the
+    rounding mode: programs of flang that do stay as they are; those of C have constrained operations.
     """
-
-    def defined(declaration: re.Match[str]) -> str:
-        kind, suffix = declaration["type"], declaration["suffix"]
-        fma = f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})\n"
-        return f"""define internal {kind} @ca.muladd.{suffix}({kind} %a, {kind} %b, {kind} %c) alwaysinline {{
-  %product = fmul {kind} %a, %b
-  %sum = fadd {kind} %product, %c
-  ret {kind} %sum
-}}\n{fma * (fma[:-1] not in ir_text)}"""
-
     text = _FUSED.sub(r"\g<call>@llvm.fma", ir_text) if _FUSING.search(ir_text) else ir_text
-    text = _DECLARED.sub(defined, text).replace("@llvm.fmuladd.", "@ca.muladd.")
-    return _STRICT.sub(r"\g<0>nobuiltin ", text)
+    return text, _UNFOLDED + (_AS_IT_IS if "@llvm.set.rounding(" in text else ())

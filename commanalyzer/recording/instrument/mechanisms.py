@@ -19,16 +19,14 @@ class Mechanisms:
     Attributes:
         memoisation: A loop with the same addresses, labels and shadow as before counts its rows again.
         outcomes: Loops that change the shadow are memoised, too: their changes are made again.
-        range_events: A loop of affine stores is one row of the log when it is met for the first time.
-        nest_events: The same for loops around reductions.
+        families: A loop of affine stores and sums is one row of the log when it is met for the first time.
         inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
     """
 
     memoisation: bool = True
     outcomes: bool = True
-    range_events: bool = True
-    nest_events: bool = True
+    families: bool = True
     inspectors: bool = True
     memoised_inspectors: bool = True
 

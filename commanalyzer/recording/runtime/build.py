@@ -151,8 +151,9 @@ def _link(
     if not program.toolchain.bundled:
         flags = ("-fPIC", *flags)
     with scratch_directory() as scratch:
-        (source := Path(scratch) / "program.ll").write_text(with_one_rounding(ir_text))
-        bundled = bundled_toolchain()
+        text, rounding = with_one_rounding(ir_text)
+        (source := Path(scratch) / "program.ll").write_text(text)
+        bundled, flags = bundled_toolchain(), (*rounding, *flags)
         main = build_object(source, toolchain=bundled, flags=flags, inlined=inlined, timeout_s=timeout_s)
     libraries = (fortran_support(), *map(Path, program.libraries)) if program.libraries else ()
     return build_executable(

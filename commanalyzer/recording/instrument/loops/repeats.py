@@ -220,7 +220,8 @@ class _RepeatWriter:
             values = [*self._made.values(), *(v for span in spans for v in span.hashed)]
             key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
             before = changes(patch, guard.lines, ranges)
-            offered, taken = self._offer((key, before, total), mechanisms)
+            if mechanisms.families:
+                offered, taken = self._offer((key, before, total))
             found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, before, total)
             known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
             patch.call(behind, "ca_repeat_end", changes(patch, behind, ranges))
@@ -233,7 +234,7 @@ class _RepeatWriter:
             offer=offered, is_taken=taken,
         )  # fmt: skip
 
-    def _offer(self, loop: tuple[str, str, str], mechanisms: Mechanisms) -> tuple[tuple[str, ...], str]:
+    def _offer(self, loop: tuple[str, str, str]) -> tuple[tuple[str, ...], str]:
         """Code that offers what a loop stores, or sums and stores, and the register: it was taken."""
         nest = self._nest
         blocks = sorted(
@@ -249,12 +250,11 @@ class _RepeatWriter:
             around += inside
         while around and not (entries := self._entries(busy, around)):
             around.pop()
-        has_sums = any(not isinstance(entry, Store) for entry in entries)
+        if not around:
+            return (), ""
         guard = GuardWriter(self._patch, self._numbers.types)
-        if around and (mechanisms.nest_events if has_sums else mechanisms.range_events):
-            taken = offer(self._patch, guard, entries, around, self._made, loop)
-            return (tuple(guard.lines), taken) if taken else ((), "")
-        return (), ""
+        taken = offer(self._patch, guard, entries, around, self._made, loop)
+        return (tuple(guard.lines), taken) if taken else ((), "")
 
     def _entries(self, busy: list[BasicBlock], around: Sequence[str]) -> Sequence[Entry]:
         """Stores in loops, with sums over those inside them, if the nest does nothing else."""
