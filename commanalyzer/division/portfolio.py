@@ -248,17 +248,12 @@ class Portfolio:
             if cost.imbalance <= self.allowed(num_parts):
                 far = min(far, SEARCH.far * SEARCH.plain * cost.comm_bytes)
             yield candidate
-        # The cheapest first: what others may send at most to be followed closely is then known.
-        for division, cost in sorted(blocks, key=lambda item: item[1].comm_bytes):
+        for division, cost in blocks:
             place = self._placed if cost.comm_bytes > far else self._closely_followed
             begin = time.perf_counter()
             most = (1.0 + self._options.imbalance) * division.grain
             self._regular.setdefault(num_parts, {})[division.name] = most
-            part = place(division, num_parts)
-            found = self._cost(part, num_parts)
-            if found.imbalance <= self.allowed(num_parts):
-                far = min(far, SEARCH.far * found.comm_bytes)
-            yield self._candidate(division.name, part, begin)
+            yield self._candidate(division.name, place(division, num_parts), begin)
         yield from self._asked(num_parts) if num_parts > 1 else ()
 
     def _partitioned(self, num_parts: int, regular_bytes: float) -> Iterator[tuple[Candidate, Cost]]:
