@@ -24,11 +24,11 @@ BUDGETS = {
     "communication": 2_911,
     "division": 6_847,
     "foundation": 1_114,
-    "graph": 5_584,
+    "graph": 5_589,
     "kernels": 6_678,
     "machine": 4_890,
     "profiles": 4_805,
-    "program": 8_935,
+    "program": 8_937,
     "recording": 10_847,
     "report": 7_021,
     "result": 2_546,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 988,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_692,
+    "tests": 41_709,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -11,6 +11,7 @@ import numpy as np
 
 from commanalyzer.program.ir.allocators import joined_key
 from commanalyzer.program.ir.names.addresses import Root, joined_name
+from commanalyzer.program.ir.names.debug_info import is_library
 from commanalyzer.program.ir.names.holders import RESULT, Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
 from commanalyzer.recording.abi import EXTENT_BLOCK
@@ -123,11 +124,12 @@ class Allocations:
 def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
     """The allocation with the name that the outermost frame with one gives it, else its own description."""
     found, inner, whole = path[-1], "", -1
-    where = min(found.holders, default=RESULT)
+    where: int | None = None
     has_name, is_result = False, True
     frames = list[UserFrame]()
     for call in reversed(path):
         frames += call.frames
+        where = min(call.holders, default=RESULT) if where is None else where
         holder = call.holders.get(where, Holder())
         if is_result:  # the first pointer that is kept is that to the block; others lead to it
             found = replace(found, record_bytes=holder.record_bytes, strides=holder.strides)
@@ -143,10 +145,13 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
             has_name = True
         elif not has_name:
             found = replace(found, name=call.name, function=call.function, place=call.place)
-        if holder.root is Root.UNKNOWN:
+        if holder.root is not Root.UNKNOWN:
+            inner, whole = _name(holder, whole, inner), holder.whole
+            where = RESULT if holder.root is Root.RESULT else holder.index
+        elif has_name or not is_library(found.place.file):
             break
-        inner, whole = _name(holder, whole, inner), holder.whole
-        where = RESULT if holder.root is Root.RESULT else holder.index
+        else:  # the library keeps it where the caller says: in the rows of a vector of vectors
+            where = None
     return found
 
 

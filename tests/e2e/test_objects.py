@@ -198,6 +198,23 @@ int main(int n, char **) {
     assert sums == [("std::accumulate(v, v + 64, 0.0)", 6, ".cpp")]
 
 
+def test_rows_that_the_library_copies_are_those_of_the_vector_of_vectors() -> None:
+    text = """
+        #include <vector>
+        using Grid = std::vector<std::vector<double>>;
+        int main() {
+          Grid first(20, std::vector<double>(20));
+          for (int i = 0; i < 400; i++) first[i / 20][i % 20] = i % 7;
+          Grid next = first;
+          for (int i = 20; i < 400; i++) next[i / 20][i % 20] += 0.5 * first[i / 20 - 1][i % 20];
+          double sum = 0;
+          for (int i = 0; i < 400; i++) sum += next[i / 20][i % 20];
+          printf("%g\\n", sum);
+        }"""
+    graph = record_source(text, suffix=".cpp").graph
+    assert {o.name for o in graph.objects if o.kind is HomeKind.HEAP} == {"first", "next"}
+
+
 def test_a_division_names_an_array_by_its_member() -> None:
     """``m_x`` is enough where only one object has such a member; a full name goes before that."""
     rules = ["m_x=block:2", "domain.m_force=block:2"]

@@ -118,6 +118,8 @@ def user_variable(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | 
         return None
     text, column = _text_of(spot.path, spot.place.line), spot.column
     found = _NAME.match(text, column - 1) if column else None
+    if found and text.startswith("::", found.end()):  # std::vector<double>(n), which nothing is called
+        return "temporary", spot.place
     owner = _OWNER.search(text[: column - 1]) if found else None  # of a member: what it is called on
     return (owner.group(1) if owner else found.group() if found else ""), spot.place
 
