@@ -24,7 +24,7 @@ BUDGETS = {
     "communication": 2_911,
     "division": 6_847,
     "foundation": 1_114,
-    "graph": 5_589,
+    "graph": 5_584,
     "kernels": 6_678,
     "machine": 4_890,
     "profiles": 4_805,

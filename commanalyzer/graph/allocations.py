@@ -100,8 +100,7 @@ class Allocations:
         """
         path, layout = list(self._path(number)), self.layout(number)
         key = reduce(joined_key, (call.key for call in path))
-        start, size = layout.starts[which], layout.sizes[which]
-        found = _named(path)
+        start, size, found = layout.starts[which], layout.sizes[which], _named(path)
         name = f"{found.name}[{which}]" if len(layout.starts) > 1 else found.name
         key = key if start == HEADER_BYTES else f"{key}+{start}"
         strides = (layout.row,) if layout.row else found.strides
@@ -123,14 +122,12 @@ class Allocations:
 
 def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
     """The allocation with the name that the outermost frame with one gives it, else its own description."""
-    found, inner, whole = path[-1], "", -1
-    where: int | None = None
+    found, inner, whole, where = path[-1], "", -1, None
     has_name, is_result = False, True
     frames = list[UserFrame]()
     for call in reversed(path):
         frames += call.frames
-        where = min(call.holders, default=RESULT) if where is None else where
-        holder = call.holders.get(where, Holder())
+        holder = call.holders.get(min(call.holders, default=RESULT) if where is None else where, Holder())
         if is_result:  # the first pointer that is kept is that to the block; others lead to it
             found = replace(found, record_bytes=holder.record_bytes, strides=holder.strides)
             is_result = holder.root is Root.RESULT
@@ -145,13 +142,11 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
             has_name = True
         elif not has_name:
             found = replace(found, name=call.name, function=call.function, place=call.place)
-        if holder.root is not Root.UNKNOWN:
-            inner, whole = _name(holder, whole, inner), holder.whole
-            where = RESULT if holder.root is Root.RESULT else holder.index
-        elif has_name or not is_library(found.place.file):
+        # What the library keeps somewhere is where its caller says: the rows of a vector of vectors.
+        if holder.root is Root.UNKNOWN and (has_name or not is_library(found.place.file)):
             break
-        else:  # the library keeps it where the caller says: in the rows of a vector of vectors
-            where = None
+        inner, whole = _name(holder, whole, inner), holder.whole
+        where = {Root.RESULT: RESULT, Root.UNKNOWN: None}.get(holder.root, holder.index)
     return found
 
 
