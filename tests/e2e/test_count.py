@@ -188,12 +188,6 @@ def test_marked_regions_have_matrices_of_their_own(mpi: Mpi, programs: Path) -> 
     assert found["warnings"] == ["112 B sent while MPI_Pcontrol(0) held are left out"]
 
 
-def test_an_unknown_region_is_refused(mpi: Mpi, programs: Path) -> None:
-    done = count(programs, mpi, P, programs / "regions", options=("--region", "sweep"))
-    assert done.status == 1
-    assert "expected a mark [loop, norm] or a function that calls MPI, found 'sweep'" in done.err
-
-
 @pytest.mark.parametrize(
     ("function", "expected"),
     [

@@ -107,11 +107,6 @@ def latency(system: System) -> NormalForm:
     return NormalForm(_needed(_sums(system, "latency")))
 
 
-def are_equal(first: System, second: System) -> bool:
-    """Whether both take the same time per element, whatever their blocks cost."""
-    return element_time(first) == element_time(second)
-
-
 def _sums(system: System, metric: Metric) -> tuple[Sum, ...]:
     """Sums whose maximum is the metric."""
     if isinstance(system, Block):

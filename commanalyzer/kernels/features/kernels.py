@@ -59,8 +59,6 @@ from commanalyzer.program.ir.types import alloc_size_bytes
 from commanalyzer.recording.interpreter.activation import Frame, Observer
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.run import (
-    DEFAULT_MAX_INSTRUCTIONS,
-    DEFAULT_MAX_MEMORY_BYTES,
     interpret_on,
 )
 
@@ -302,14 +300,7 @@ def measure_kernels(
     if the program has undefined behaviour that is noticed, or exceeds a limit.
     """
     observer = _KernelObserver(nests)
-    machine = Machine(
-        module,
-        stdin=stdin,
-        max_instructions=DEFAULT_MAX_INSTRUCTIONS,
-        max_memory_bytes=DEFAULT_MAX_MEMORY_BYTES,
-        observer=observer,
-    )
-    interpret_on(machine, arguments)
+    interpret_on(Machine(module, stdin=stdin, observer=observer), arguments)
     blocks = {(f.name, b.label): b.instructions for f in module.functions for b in f.blocks}
     return tuple(_summary(nest, seen, blocks) for nest, seen in zip(nests, observer.seen, strict=True))
 

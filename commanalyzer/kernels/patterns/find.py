@@ -45,8 +45,6 @@ from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_
 from commanalyzer.program.ir.names.source_text import loop_place, user_place
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.run import (
-    DEFAULT_MAX_INSTRUCTIONS,
-    DEFAULT_MAX_MEMORY_BYTES,
     interpret_on,
 )
 
@@ -302,27 +300,14 @@ def find_patterns(
     module: Module,
     arguments: Sequence[str] = (),
     stdin: bytes = b"",
-    *,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
 ) -> tuple[FoundPattern, ...]:
     """Patterns of the loops that ran and of the functions that called themselves, by source line.
-
-    Executing more than ``max_instructions`` or using more than ``max_memory_bytes`` is refused.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
         TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
     """
-    run = observe(
-        module,
-        arguments,
-        stdin,
-        FlowObserver,
-        max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
-    )
-    return _PatternFinder(module, run).found()
+    return _PatternFinder(module, observe(module, arguments, stdin, FlowObserver)).found()
 
 
 def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[CodeSite, FoundPattern]:
@@ -346,9 +331,6 @@ def observe(
     arguments: Sequence[str],
     stdin: bytes,
     kind: Callable[[Module, Callable[[], Machine]], Seen],
-    *,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
 ) -> ObservedRun[Seen]:
     """Interpret a program under an observer; arguments and errors as :func:`find_patterns`."""
     registers = {f.name: FunctionRegisters(f, control_flow(f)) for f in module.functions}
@@ -364,13 +346,7 @@ def observe(
     observer = kind(module, running)
     observer.watched = updates
     observer.indices = frozenset().union(*(known.index_loads() for known in registers.values()))
-    machine = Machine(
-        module,
-        stdin=stdin,
-        max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
-        observer=observer,
-    )
+    machine = Machine(module, stdin=stdin, observer=observer)
     interpret_on(machine, arguments)
     return ObservedRun(observer, machine, registers, updates)
 

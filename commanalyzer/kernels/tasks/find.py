@@ -36,7 +36,6 @@ from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace
 from commanalyzer.program.ir.names.source_text import function_at, loop_function, loop_place, user_place
-from commanalyzer.recording.interpreter.run import DEFAULT_MAX_INSTRUCTIONS, DEFAULT_MAX_MEMORY_BYTES
 
 
 def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints, Bools]]) -> Ints:
@@ -430,14 +429,12 @@ def find_tasks(
     *,
     nodes: Sequence[int] = DEFAULT_NODES,
     regions: Set[str] = frozenset(),
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
 ) -> TaskGraph:
     """The task graph of a program, with the range mappers of its kernels.
 
     Executions of ``regions``, functions and marks, are the tasks; by default outermost kernel loops are. The
     module must have been compiled with these regions, so that they are still there. Moved bytes are counted
-    for each of the numbers of ``nodes``; more than ``max_instructions`` or ``max_memory_bytes`` is refused.
+    for each of the numbers of ``nodes``.
 
     Raises:
         ConfigError: If there is no kernel: no loop that could be one, or no such region was executed.
@@ -448,12 +445,5 @@ def find_tasks(
         raise ConfigError(
             f"expected numbers of nodes from 1 on, found {', '.join(map(str, nodes)) or 'none'}"
         )
-    run = observe(
-        module,
-        arguments,
-        stdin,
-        WorkItemObserver,
-        max_instructions=max_instructions,
-        max_memory_bytes=max_memory_bytes,
-    )
+    run = observe(module, arguments, stdin, WorkItemObserver)
     return assembled(module, analyse(module, run, regions), tuple(nodes))[0]

@@ -54,14 +54,6 @@ def efficiency(overhead_s: Seconds, serial_s: Seconds) -> Dimensionless:
     return Dimensionless(1.0 / (1.0 + overhead_s / serial_s))
 
 
-def overhead_lower_bound(comm_bytes: Bytes, overlap: Dimensionless, bandwidth: BytesPerSecond) -> Seconds:
-    """Lower bound of the overhead T_o,l = C (1 - O_c) / B_c, C >= 0, O_c in [0, 1), B_c > 0 (paper Eq. 2)."""
-    _require_nonnegative(comm_bytes, "communication")
-    _require_positive(bandwidth, "bandwidth")
-    _require_overlap(overlap)
-    return Seconds(comm_bytes * (1.0 - overlap) / bandwidth)
-
-
 def serial_time(work_flop: Flop, throughput: FlopPerSecond) -> Seconds:
     """Single-node time T_1 = W / R, W >= 0, R > 0 of one node (paper Eq. 3)."""
     _require_nonnegative(work_flop, "work")

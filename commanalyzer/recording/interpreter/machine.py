@@ -90,6 +90,9 @@ def modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
     return choose(x, y) & ((1 << type_.bits) - 1)
 
 
+_MAX_MEMORY_BYTES = 1 << 28
+
+
 class Machine:
     """Executes a module; more instructions or bytes of memory than the limits are refused.
 
@@ -109,15 +112,14 @@ class Machine:
         *,
         stdin: bytes = b"",
         control_flows: bool = True,
-        max_instructions: int,
-        max_memory_bytes: int,
+        max_instructions: int = 50_000_000,
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
         register_homes: Mapping[str, str] | None = None,
         observer: Observer | None = None,
         word_bytes: int = 4,
     ) -> None:
-        self.memory = Memory(max_memory_bytes, word_bytes)
+        self.memory = Memory(_MAX_MEMORY_BYTES, word_bytes)
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()

@@ -18,13 +18,13 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Protocol
 
 from commanalyzer.foundation.errors import TargetRunError
 from commanalyzer.program.ir.constants import ConstantReader
 from commanalyzer.program.ir.model import GlobalVariable, IrType, Module, Operand
 from commanalyzer.program.ir.parsing.lexer import Cursor
 from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, round_up
+from commanalyzer.recording.interpreter.activation import Observer
 from commanalyzer.recording.interpreter.instructions.codec import decode
 from commanalyzer.recording.interpreter.values import Home, Value
 
@@ -63,13 +63,6 @@ class Arena:
     freed: set[int] = field(default_factory=set)
 
 
-class AccessObserver(Protocol):
-    """Is told of every access."""
-
-    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
-        """Bytes are read or written."""
-
-
 class Memory:
     """Byte-addressed memory with shadow words; heap, stack and globals together may not exceed the limit."""
 
@@ -83,7 +76,7 @@ class Memory:
         self._stack_bases: list[int] = []
         self._arenas: dict[str, Arena] = {}
         self._arena_list: list[Arena] = []
-        self.observer: AccessObserver | None = None
+        self.observer: Observer | None = None
 
     def add_global(self, name: str, size: int, kind: str = "global") -> Segment:
         """Add a global variable of ``size`` zero bytes."""

@@ -18,9 +18,6 @@ from commanalyzer.recording.interpreter.libc.external import ProgramExit
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.values import Chain, Data, Home, Step, Value, as_int
 
-DEFAULT_MAX_INSTRUCTIONS = 50_000_000
-DEFAULT_MAX_MEMORY_BYTES = 1 << 28
-
 
 @dataclass(frozen=True, slots=True)
 class InterpretedRun:
@@ -48,7 +45,6 @@ def interpret(
     stdin: bytes = b"",
     *,
     control_flows: bool = True,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
     recorder: Recorder | None = None,
     workspace: Set[Home] = frozenset(),
     register_homes: Mapping[str, str] | None = None,
@@ -67,8 +63,6 @@ def interpret(
         module,
         stdin=stdin,
         control_flows=control_flows,
-        max_instructions=max_instructions,
-        max_memory_bytes=DEFAULT_MAX_MEMORY_BYTES,
         recorder=recorder,
         workspace=workspace,
         register_homes=register_homes,

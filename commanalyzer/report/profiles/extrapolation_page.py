@@ -75,9 +75,7 @@ def radar_chart(name: str, title: str, labels: Sequence[str], threads: Floats, n
     )
 
 
-def graph_chart(
-    name: str, title: str, received: Floats, classes: Sequence[int], names: Sequence[str]
-) -> Chart:
+def graph_chart(name: str, received: Floats, classes: Sequence[int], names: Sequence[str]) -> Chart:
     """Ranks on a circle; who receives from whom; coloured by class."""
     count = len(received)
     turn = 2 * np.pi * np.arange(count) / max(count, 1)
@@ -102,7 +100,7 @@ def graph_chart(
     )
     return Chart(
         name,
-        title,
+        "who receives from whom",
         f"{len(pairs)} pairs of ranks exchange data. Classes: {members}.",
         _SMALL,
         draw,
@@ -242,9 +240,7 @@ def _run_section(classes: Classes, run: RunClasses, profile: Profile, number: in
         own = np.zeros(processes_of(profile), dtype=np.int64)
         own[[process for process, _ in run.threads]] = run.classes
         received = exchanged(profile)[0]
-        charts.append(
-            graph_chart(f"graph-{number}", "who receives from whom", received, own.tolist(), classes.names)
-        )
+        charts.append(graph_chart(f"graph-{number}", received, own.tolist(), classes.names))
     blocks: list[Content] = [Figures(tuple(charts))]
     if run.groups:
         blocks.append(Folded("communication groups", (Points(tuple(map(group_text, run.groups))),)))

@@ -1,4 +1,3 @@
-import errno
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -77,17 +76,6 @@ def test_round_trip(result: AnalysisResult, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_no_overwrite_without_force(tmp_path: Path) -> None:
-    path = tmp_path / "r.cmz"
-    path.write_text("precious")
-    with pytest.raises(ArtifactError) as caught:
-        save(sample_result(), path)
-    assert "--force" in caught.value.hint
-    assert path.read_text() == "precious"
-    save(sample_result(), path, force=True)
-    assert load(path).program == "größe.c"
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     saved = tmp_path / "r.cmz"
@@ -141,21 +129,6 @@ def test_wrong_kind_other_schema_missing_file(path: Path, tmp_path: Path) -> Non
         load(tmp_path / "none.cmz")
     with pytest.raises(ArtifactError, match="directory"):
         load(tmp_path)
-
-
-def test_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_args: object, **_options: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(h5py.Group, "create_dataset", full)
-    with pytest.raises(ArtifactError, match="No space left"):
-        save(sample_result(), tmp_path / "r.cmz")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_missing_directory(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="existing directory"):
-        save(sample_result(), tmp_path / "none" / "r.cmz")
 
 
 def _with_column(name: str, values: list[int]) -> AnalysisResult:

@@ -74,16 +74,21 @@ class Texts:
         return NO_LABELS
 
 
-class Caller(Protocol):
-    """What calling back needs of the machine."""
+class Host(Protocol):
+    """What external calls need of the machine."""
 
     memory: Memory
+    shadow: Shadow
+
+    @property
+    def site(self) -> str:
+        """Name of the executed call."""
 
     def run_address(self, address: int, arguments: Sequence[Value]) -> Value:
         """Execute the function at an address of the program."""
 
 
-def sort(host: Caller, base: int, size: int, element: int, compare: int, context: Sequence[Value]) -> None:
+def sort(host: Host, base: int, size: int, element: int, compare: int, context: Sequence[Value]) -> None:
     """Apply ``qsort``: the elements change places and stay the values they are (stable).
 
     Array and elements have ``size`` and ``element`` bytes; ``compare`` is the address of the comparison, and
@@ -112,7 +117,7 @@ def sort(host: Caller, base: int, size: int, element: int, compare: int, context
             memory.set_value_at(base + to * element + k * memory.word_bytes, homes[source * words + k])
 
 
-def search(host: Caller, key: Value, base: int, count: int, element: int, compare: int) -> int:
+def search(host: Host, key: Value, base: int, count: int, element: int, compare: int) -> int:
     """Address of the element that ``bsearch`` finds, 0 if there is none."""
     low, high = 0, count
     while low < high:
@@ -138,16 +143,6 @@ class ProgramExit(Exception):
     def __init__(self, status: int, *, runs_handlers: bool = False) -> None:
         super().__init__(status)
         self.status, self.runs_handlers = status, runs_handlers
-
-
-class Host(Caller, Protocol):
-    """What external calls need of the machine."""
-
-    shadow: Shadow
-
-    @property
-    def site(self) -> str:
-        """Name of the executed call."""
 
 
 @dataclass(frozen=True, slots=True)

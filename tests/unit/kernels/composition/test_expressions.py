@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.kernels.composition.expressions import NormalForm, Use, are_equal, element_time, latency
+from commanalyzer.kernels.composition.expressions import NormalForm, Use, element_time, latency
 from commanalyzer.kernels.composition.systems import (
     Block,
     Pattern,
@@ -83,14 +83,16 @@ def test_normal_form_is_what_the_patterns_say(system: System, times: dict[str, F
 
 @given(SYSTEMS, SYSTEMS, SYSTEMS)
 def test_pipelines_are_associative_and_commutative(a: System, b: System, c: System) -> None:
-    assert are_equal(pipe(a, pipe(b, c)), pipe(pipe(a, b), c))
-    assert are_equal(pipe(a, b), pipe(b, a))
-    assert are_equal(pipe(a, pipe(b, c)), pipe(a, b, c))
+    assert element_time(pipe(a, pipe(b, c))) == element_time(pipe(pipe(a, b), c))
+    assert element_time(pipe(a, b)) == element_time(pipe(b, a))
+    assert element_time(pipe(a, pipe(b, c))) == element_time(pipe(a, b, c))
 
 
 @given(SYSTEMS, SYSTEMS, COUNTS)
 def test_layers_of_pools_and_pipelines_do_not_matter(a: System, b: System, threads: int) -> None:
-    assert are_equal(pipe(tpool(threads, a), tpool(threads, b)), tpool(threads, pipe(a, b)))
+    assert element_time(pipe(tpool(threads, a), tpool(threads, b))) == element_time(
+        tpool(threads, pipe(a, b))
+    )
 
 
 @given(SYSTEMS)
@@ -100,14 +102,14 @@ def test_what_is_written_is_read_back(system: System) -> None:
 
 @given(SYSTEMS)
 def test_equal_systems_have_one_normal_form(system: System) -> None:
-    assert are_equal(system, pipe(system, system))
-    assert are_equal(tpool(2, tpool(2, system)), tpool(4, system))
+    assert element_time(system) == element_time(pipe(system, system))
+    assert element_time(tpool(2, tpool(2, system))) == element_time(tpool(4, system))
 
 
 def test_sums_that_never_are_the_largest_are_left_out() -> None:
     # (a + b) / 2 lies between a and b: a pipeline never waits for it
-    assert are_equal(parse_system("pipe(a, b, tpool(2, sequence(a, b)))"), parse_system("pipe(a, b)"))
-    assert not are_equal(parse_system("pipe(a, b, sequence(a, b))"), parse_system("pipe(a, b)"))
+    assert str(element_time(parse_system("pipe(a, b, tpool(2, sequence(a, b)))"))) == "max(a, b)"
+    assert str(element_time(parse_system("pipe(a, b, sequence(a, b))"))) == "a + b"
     assert str(element_time(parse_system("pipe(tpool(4, a), sequence(a, b))"))) == "a + b"
     assert str(element_time(parse_system("pipe(tpool(4, a), b)"))) == "max(a/4, b)"
 

@@ -18,11 +18,9 @@ from commanalyzer.machine.roofline import equations
 from commanalyzer.machine.roofline.equations import collective_rounds
 
 
-def test_equations_1_2_3_and_5() -> None:
+def test_equations_1_3_and_5() -> None:
     assert equations.efficiency(Seconds(1.0), Seconds(3.0)) == 0.75
     assert equations.efficiency(Seconds(0.0), Seconds(3.0)) == 1.0
-    # 8 GB, half of it hidden, at 2 GB/s
-    assert equations.overhead_lower_bound(Bytes(8e9), Dimensionless(0.5), BytesPerSecond(2e9)) == 2.0
     assert equations.serial_time(Flop(6e9), FlopPerSecond(2e9)) == 3.0
     assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
@@ -41,7 +39,7 @@ def test_equation_4_is_1_of_2_and_3(
     comm: float, work: float, rate: float, band: float, overlap: float
 ) -> None:
     serial_s = equations.serial_time(Flop(work), FlopPerSecond(rate))
-    overhead_s = equations.overhead_lower_bound(Bytes(comm), Dimensionless(overlap), BytesPerSecond(band))
+    overhead_s = Seconds(comm * (1.0 - overlap) / band)  # Eq. 2
     intensity = equations.communication_intensity(Bytes(comm), Flop(work))
     bound = equations.efficiency_upper_bound(
         intensity, FlopPerSecond(rate), BytesPerSecond(band), Dimensionless(overlap)
@@ -66,7 +64,7 @@ def test_machine_bound_needs_bandwidth_and_throughput() -> None:
 @pytest.mark.parametrize("overlap", [-0.1, 1.0, math.nan])
 def test_overlap_range(overlap: float) -> None:
     with pytest.raises(MachineModelError):
-        equations.overhead_lower_bound(Bytes(1), Dimensionless(overlap), BytesPerSecond(1))
+        equations.efficiency_upper_bound(1, FlopPerSecond(1), BytesPerSecond(1), Dimensionless(overlap))
 
 
 def test_ranges() -> None:

@@ -2,7 +2,8 @@ import pytest
 
 from commanalyzer.foundation.errors import TargetRunError, UnsupportedIrError
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.interpreter.run import interpret
+from commanalyzer.recording.interpreter.machine import Machine
+from commanalyzer.recording.interpreter.run import interpret, interpret_on
 from tests.unit.recording.interpreter.chains import Run
 
 ECHO = """
@@ -32,7 +33,7 @@ def test_arguments_output_and_exit_status(run: Run) -> None:
 def test_endless_loops_hit_the_limit() -> None:
     module = parse_module("define i32 @main() {\n  br label %1\n\n1:\n  br label %1\n}\n")
     with pytest.raises(TargetRunError, match="at most 1000 instructions"):
-        interpret(module, max_instructions=1000)
+        interpret_on(Machine(module, max_instructions=1000))
 
 
 def test_main_is_needed() -> None:
