@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -175,11 +174,11 @@ def load_allocations(path: Path) -> AllocationReport:
     with reading(path, f"a document of schema {SCHEMA} that is not damaged", hint=hint):
         data = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=SCHEMA)
         table = data["configurations"]
-        numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
-        whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}
-        flags = {name: np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS}
-        columns: dict[str, Any] = {**whole, **numbers, **flags}
-        found = Configurations(serial_s=_read(data["serial_s"]), **columns)
+        compute_s, comm_s, node_bytes = (np.array([_read(v) for v in table[name]]) for name in _FLOATS)
+        nodes, ppn = (np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE)
+        flags = [np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS]
+        serial_s = _read(data["serial_s"])
+        found = Configurations(nodes, ppn, compute_s, comm_s, serial_s, node_bytes, *flags)
         lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
         if lengths != {len(found.nodes)} or not (found.cores > 0).all():
             raise ValueError("columns of one length, with nodes and processes above 0")
