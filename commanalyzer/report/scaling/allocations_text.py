@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,30 +16,14 @@ from commanalyzer.foundation.documents import document_text, number, parse_json,
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
 from commanalyzer.report.result.json_document import or_null, picked
 from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
-from commanalyzer.scaling.allocations.decisions import (
-    AllocationLimits,
-    Configurations,
-    Decision,
-    sbatch_lines,
-)
+from commanalyzer.scaling.allocations.advice import AllocationReport
+from commanalyzer.scaling.allocations.decisions import AllocationLimits, Configurations, sbatch_lines
 from commanalyzer.scaling.laws.terms import Floats
 
 SCHEMA = "commanalyzer.allocations/1"
 _FLOATS = ("compute_s", "comm_s", "node_bytes")
 _WHOLE = ("nodes", "processes")
 _FLAGS = ("is_beyond", "is_clamped", "is_memory_bound")
-
-
-@dataclass(frozen=True, slots=True)
-class AllocationReport:
-    """Configurations of a program on a machine, and what was chosen."""
-
-    program: str
-    machine: str
-    model: str  # what predicted communication
-    found: Configurations  # all configurations
-    limits: AllocationLimits
-    decision: Decision
 
 
 def show_allocations(report: AllocationReport, console: Console, *, every: bool = False) -> None:
