@@ -17,6 +17,7 @@ from commanalyzer.foundation.moved import find_moved_modules  # noqa: E402
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
+    from commanalyzer.api import AllocationOptions as AllocationOptions
     from commanalyzer.api import advise as advise
     from commanalyzer.api import analyze as analyze
     from commanalyzer.api import analyze_function as analyze_function
@@ -41,7 +42,7 @@ find_moved_modules()
 _NAMES = {
     "api": (
         *("advise", "analyze", "analyze_function", "analyze_sweep", "fit"),
-        *("load", "load_table", "save"),
+        *("load", "load_table", "save", "AllocationOptions"),
     ),
     "result.causes": ("causes_of",),
     "result.comparison.difference": ("differences",),

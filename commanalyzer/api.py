@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from commanalyzer.division.libraries.concurrency import usable_cores
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.foundation.work import WorkWeights
@@ -31,6 +32,10 @@ from commanalyzer.request import (
 from commanalyzer.result.artifacts import load as load
 from commanalyzer.result.artifacts import save as save
 from commanalyzer.result.results import AnalysisResult
+from commanalyzer.scaling.allocations.advice import AllocationOptions as AllocationOptions
+from commanalyzer.scaling.allocations.advice import AllocationReport, find_allocations
+from commanalyzer.scaling.laws.document import LawsDocument, load_laws
+from commanalyzer.scaling.laws.projection import Division
 from commanalyzer.scaling.sweep.executors import executor_engine, process_engine
 from commanalyzer.scaling.sweep.points import Axis, check_name, grid
 from commanalyzer.scaling.sweep.run import Sweep, run_sweep
@@ -39,8 +44,6 @@ from commanalyzer.scaling.sweep.table import load_table as load_table
 
 if TYPE_CHECKING:
     from commanalyzer.report.scaling.laws_text import ProjectionReport
-    from commanalyzer.scaling.laws.document import LawsDocument
-    from commanalyzer.scaling.laws.projection import Division
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -226,8 +229,38 @@ def fit(
     return fit_observations(seen, files, several(metrics), several(families))
 
 
+@overload
 def advise(
     laws: LawsDocument | PathLike,
+    sizes: Mapping[str, float],
+    machine: MachineParameters | PathLike | None = None,
+    nodes: Nodes = ...,
+    *,
+    weak: str = "",
+    efficiency: float = ...,
+    deadline_s: float | None = None,
+    division: Division | None = None,
+    cores: int = ...,
+    allocations: None = None,
+    **parameters: Quantity | None,
+) -> ProjectionReport: ...
+@overload
+def advise(
+    laws: LawsDocument | AnalysisResult | PathLike,
+    sizes: Mapping[str, float],
+    machine: MachineParameters | PathLike | None = None,
+    nodes: Nodes = ...,
+    *,
+    weak: str = "",
+    efficiency: float = ...,
+    deadline_s: float | None = None,
+    division: Division | None = None,
+    cores: int = ...,
+    allocations: AllocationOptions,
+    **parameters: Quantity | None,
+) -> AllocationReport: ...
+def advise(
+    laws: LawsDocument | AnalysisResult | PathLike,
     sizes: Mapping[str, float],
     machine: MachineParameters | PathLike | None = None,
     nodes: Nodes = "1..1024x2",
@@ -237,12 +270,13 @@ def advise(
     deadline_s: float | None = None,
     division: Division | None = None,
     cores: int = 1,
+    allocations: AllocationOptions | None = None,
     **parameters: Quantity | None,
-) -> ProjectionReport:
-    """How many nodes to ask for: ``advice`` and ``curves`` of bounds, from laws.
+) -> ProjectionReport | AllocationReport:
+    """How many nodes to ask for: ``advice`` and ``curves`` of bounds, from laws; or allocations.
 
     Args:
-        laws: Of :func:`fit`, or their file.
+        laws: Of :func:`fit`, or their file; for allocations also a result, its file, or a halo file.
         sizes: Problem to run, ``{"n": 4096}``.
         machine: Machine of the bounds, its file or name.
         nodes: Node counts to consider.
@@ -250,17 +284,21 @@ def advise(
         efficiency: Least acceptable efficiency.
         deadline_s: Limit of the run, seconds; ``None`` without.
         division: Laws of ``regular`` divisions or of the ``best`` found; the usual ones when ``None``.
-        cores: Cores of a node, for core-hours.
+        cores: Cores of a node, for core-hours of bounds.
+        allocations: Asks for ``found``, all nodes x processes per node, and the ``decision`` instead.
         parameters: What goes before the machine's own: ``throughput="3.2GFlop/s"``.
     """
     from commanalyzer.report.scaling.laws_text import project_laws
-    from commanalyzer.scaling.laws.document import LawsDocument, load_laws
 
+    known = Path(laws) if isinstance(laws, str | os.PathLike) else laws
+    run = (as_machine(machine, **parameters), node_counts(nodes), sizes)
+    if allocations is not None:
+        return find_allocations(known, *run, allocations, efficiency, deadline_s, division)
+    if isinstance(known, AnalysisResult):
+        raise ConfigError("expected laws, found a result", hint="fit makes laws; allocations take a result")
     return project_laws(
-        laws if isinstance(laws, LawsDocument) else load_laws(Path(laws)),
-        as_machine(machine, **parameters),
-        node_counts(nodes),
-        sizes,
+        known if isinstance(known, LawsDocument) else load_laws(known),
+        *run,
         weak=weak,
         division=division,
         efficiency=efficiency,

@@ -33,15 +33,17 @@ _MOST_COUNTS = 1000
 def node_counts(given: Nodes) -> tuple[int, ...]:
     """Increasing distinct node counts: of ``16``, ``[4, 16]``, or a text with commas between items.
 
-    An item is a count (``4``), a range (``4-8``), a range with a step (``4-16:4``) or a geometric
-    sequence (``2..64x2``).
+    An item is a count (``4``), a range (``4-8``), a range with a step (``4-16:4``), a geometric sequence
+    (``2..64x2``), or the powers of two up to a count (``..64``).
 
     Raises:
         ConfigError: If an item has another form, is 0, runs backwards or yields too many counts.
     """
     try:
         if not isinstance(given, str):
-            return tuple(sorted(set(map(index, given if isinstance(given, Iterable) else (given,)))))
+            whole = sorted(set(map(index, given if isinstance(given, Iterable) else (given,))))
+            _require(min(whole, default=1) >= 1, f"expected node counts of at least 1, found {whole}")
+            return tuple(whole)
     except TypeError as error:
         raise ConfigError(f"expected node counts such as 16, '4,16' or [4, 16], found {given!r}") from error
     counts = {nodes for item in given.split(",") for nodes in _item_counts(item.strip())}
@@ -50,7 +52,7 @@ def node_counts(given: Nodes) -> tuple[int, ...]:
 
 
 def _item_counts(item: str) -> Iterator[int]:
-    match = _ITEM.fullmatch(item)
+    match = _ITEM.fullmatch(f"1{item}x2" if item.startswith("..") else item)
     if match is None:
         raise ConfigError(f"expected counts such as 2,4,8-16 or 4-64:4 or 2..64x2, found {item!r}")
     first, _, last, kind, step_text = match.groups()

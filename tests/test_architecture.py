@@ -20,7 +20,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_608,
-    "cli": 3_734,
+    "cli": 3_561,
     "communication": 2_911,
     "division": 6_847,
     "foundation": 1_114,
@@ -30,10 +30,10 @@ BUDGETS = {
     "profiles": 4_805,
     "program": 8_937,
     "recording": 10_831,
-    "report": 7_017,
+    "report": 6_999,
     "result": 2_546,
-    "scaling": 5_757,
-    ".": 723,
+    "scaling": 5_886,
+    ".": 764,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
@@ -112,7 +112,7 @@ ADAPTERS = {
 MAY_SAY_ANY = {
     **{"foundation.compiled": "numba", "foundation.documents": "json", "graph.value_graph": "numpy"},
     **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.fitting"), "sklearn"),
-    **{"division.libraries.mtkahypar_call": "mtkahypar", "api": "typing"},  # TypedDict: options by name
+    **{"division.libraries.mtkahypar_call": "mtkahypar", "cli.parameters.options": "click", "api": "typing"},
 }  # and, until all of their arguments have types, modules of compiled loops
 CHILD_PROCESSES = {"program.frontend.canonicalize"}
 HEAVY = (
@@ -284,10 +284,8 @@ def test_libraries_are_touched_by_their_adapter_only(library: str) -> None:
 
 
 def test_any_is_said_where_a_library_has_no_types() -> None:
-    said = {
-        m.name for m in _modules() if "typing.Any" in m.imports and not m.name.startswith(("cli", "report"))
-    }
-    assert {n for n in said if not n.endswith("kernels")} == {*MAY_SAY_ANY, "communication.balance"}
+    said = {m.name for m in _modules() if "typing.Any" in m.imports and not m.name.endswith("kernels")}
+    assert said == {*MAY_SAY_ANY, "communication.balance"}
 
 
 def _may_talk(name: str) -> bool:

@@ -93,7 +93,7 @@ def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], 
     :class:`ValueError` says what was expected, found and where (``$.tasks[0].name``).
     """
 
-    def value(own: Any, found: Any) -> object:
+    def value(own: type, found: object) -> object:
         if own is object:
             return found
         if get_origin(own) is np.ndarray:
@@ -106,7 +106,7 @@ def typed(content: object, kind: type[_T], texts: Mapping[type, Callable[[str], 
         raise ValueError(_explained(str(error), content, kind)) from error
 
 
-def _explained(text: str, content: Parsed, kind: Any) -> str:
+def _explained(text: str, content: Parsed, kind: object) -> str:
     """A message of msgspec with the wrong value, and the words that are known, where it says which it is."""
     said, _, place = text.replace("`", "").partition(" - at ")
     said, _, found = said.partition(", got ")

@@ -40,17 +40,17 @@ class CommAnalyzerError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """With a hint in Python's words: ``--memory-limit`` is ``memory_limit``; commands stay."""
-        hint = _OPTION.sub(lambda found: found[1] or found[2].replace("-", "_"), self.hint)
-        return self._with(hint)  # the message may quote a compiler
+        """Place and hint in Python's words: ``--memory-limit`` is ``memory_limit``; commands stay."""
+        texts = (self.where, self.hint)  # the message may quote a compiler
+        return self._with(*(_OPTION.sub(lambda x: x[1] or x[2].replace("-", "_"), text) for text in texts))
 
     @property
     def text(self) -> str:
         """Place, message and hint, in the words of the command line."""
-        return self._with(self.hint)
+        return self._with(self.where, self.hint)
 
-    def _with(self, hint: str) -> str:
-        place = f"{self.where}: " if self.where else ""
+    def _with(self, where: str, hint: str) -> str:
+        place = f"{where}: " if where else ""
         return f"{place}{self.message}" + (f"\n  hint: {hint}" if hint else "")
 
 

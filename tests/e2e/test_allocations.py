@@ -79,8 +79,6 @@ def test_the_fastest_the_cheapest_and_the_lines_to_ask_for(tmp_path: Path) -> No
     assert document["decision"]["front"][-1] == document["decision"]["fastest"]
     limited = commanalyzer(tmp_path, "advise", *words, "--nodes", "16,64", "--most-nodes", "16", "--all")
     assert "not allowed: queue" in " ".join(limited.out.split())
-    every = commanalyzer(tmp_path, "advise", *words, "--nodes", "16,64", "--model", "max-rate", "--json", "-")
-    assert json.loads(every.out)["model"] == "max-rate"
 
 
 def test_a_campaign_becomes_a_machine_that_advises(tmp_path: Path) -> None:
@@ -130,7 +128,6 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     refuse(tmp_path, *phases, says="expected measured phases, found none")
     (tmp_path / "jacobi.toml").write_text(HALO)
     refuse(tmp_path, *words, says="expected the throughput of one process")
-    refuse(tmp_path, *asked, "--ppn", "1,64", says="cores of a node, found 64")
     refuse(tmp_path, *asked, "--memory", "1GB", says="--memory")
     measure = ("machine", "measure", "--campaign", "t.csv")
     refuse(tmp_path, *measure, says="at least 2 ranks")

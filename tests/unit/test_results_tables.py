@@ -1,12 +1,15 @@
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from commanalyzer import advise, fit
+from commanalyzer import AllocationOptions, advise, fit, save
+from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ArtifactError, ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.report.scaling.allocations_text import allocations_json
 from commanalyzer.result.results import WorkCounts
 from commanalyzer.scaling.laws.document import save_laws
 from tests.samples import sample_decomposition, sample_result
@@ -105,6 +108,23 @@ def test_laws_of_results_and_advice(tmp_path: Path) -> None:
         curve = "100.0 % on 1, 94.3 % on 2"  # laws are of the mean node, which sends for 30 us
         assert repr(asked.curves[0]) == f"Projection(strong, efficiency at most {curve})"
     assert all("loo_error" in repr(law) and len(repr(law)) < 600 for law in laws.laws)
+
+
+def test_python_has_the_allocations_of_the_command(tmp_path: Path) -> None:
+    machine, out = tmp_path / "m.toml", tmp_path / "a.json"
+    machine.write_text('bandwidth = "1GB/s"\nlatency = "2us"\ncores = 4\nmemory = "1GB"')
+    save(RESULT, tmp_path / "r.cmz")
+    save_laws(fit([RESULT, RESULT.on(2)], ["bytes", "messages", "work"]), tmp_path / "laws.json")
+    words = "--allocations --throughput 1GFlop/s --nodes ..4 --ppn 1,2 --param n=4 --steps n --whole-nodes"
+    asked = AllocationOptions(ppn=[1, 2], steps="n", whole_nodes=True)
+    near, small = replace(asked, order="near"), replace(asked, memory="3GB")
+    for source, own, option in (("r.cmz", near, "--order=near"), ("laws.json", small, "--memory=3GB")):
+        given = [option, "--machine", str(machine), "--json", str(out), "--force"]
+        assert main(["advise", str(tmp_path / source), *words.split(), *given]) == 0
+        found = advise(tmp_path / source, {"n": 4}, machine, "1,2,4", allocations=own, throughput=1e9)
+        assert json.loads(out.read_text()) == json.loads(allocations_json(found))
+        with pytest.raises(ConfigError, match=r"^ppn: expected at most the 4 cores of a node, found 8$"):
+            advise(tmp_path / source, {"n": 4}, machine, 2, allocations=replace(own, ppn=8), throughput=1e9)
 
 
 def test_parts_of_results_are_shown_in_a_line() -> None:

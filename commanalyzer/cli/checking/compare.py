@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
 from commanalyzer.cli.parameters.output import Outputs, output_options
-from commanalyzer.machine.parameters import MachineParameters
 
 
 @click.command()
@@ -26,7 +24,7 @@ from commanalyzer.machine.parameters import MachineParameters
 )
 @machine_and_latency_options
 @output_options("Only the totals.")
-def command(predicted: Path, counted: Path, machine: MachineParameters, out: Outputs, **given: Any) -> None:
+def command(predicted: Path, counted: Path, out: Outputs, **given: options.Raw) -> None:
     """Compare the result PREDICTED (analyze -o) with the result COUNTED (count -o) of an MPI run.
 
     Accuracy is 1 - |predicted - counted| / counted. Parts of a prediction have no natural numbers: the
@@ -38,5 +36,5 @@ def command(predicted: Path, counted: Path, machine: MachineParameters, out: Out
     from commanalyzer.report.checking import comparison_text, show_comparison
     from commanalyzer.result.artifacts import load
 
-    found = load(predicted).compare(load(counted), machine=machine, **given)  # options are its arguments
+    found = load(predicted).compare(load(counted), **given)  # options are its arguments
     out.emit(lambda: comparison_text(found), lambda console: show_comparison(found, console, quiet=out.quiet))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,7 +29,7 @@ class _WithCommand(WithProgramArguments):
 @click.option("--profile", type=options.FILE, help="Save the ranks' communication (*.pisa).")
 @click.option("--all", "every", is_flag=True, help="Show every kind of call.")
 @output_options("Only the table of regions.")
-def command(output: Path | None, profile: Path | None, every: bool, out: Outputs, **given: Any) -> None:
+def command(output: Path | None, profile: Path | None, every: bool, out: Outputs, **raw: options.Raw) -> None:
     """Count the bytes and messages that an MPI program's ranks send to each other.
 
     The command after -- is run once, unchanged, with a counting library in every rank. Collectives are
@@ -40,7 +39,7 @@ def command(output: Path | None, profile: Path | None, every: bool, out: Outputs
     from commanalyzer.checking.counting.launch import CountRequest, count
 
     command = program_arguments()
-    request = CountRequest(command, output_to_stderr=out.is_document, **given)  # options are its fields
+    request = CountRequest(command, output_to_stderr=out.is_document, **raw)  # options are its fields
     result = count(request)
     emit(result, output, out, every=every)
     if profile is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -28,7 +27,7 @@ def command(
     counts: tuple[tuple[str, float], ...],
     figure: Path | None,
     out: Outputs,
-    **given: Any,
+    **given: options.Raw,
 ) -> None:
     """Predict how fast the system of DESIGN (TOML) is, what limits it, and which counts are best.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -41,7 +40,7 @@ def command(
     processor: Path | None,
     efficiency: float,
     out: Outputs,
-    **given: Any,
+    **given: options.Raw,
 ) -> None:
     """Show the efficiency and the time that RESULT (analyze -o) allows at best on a machine.
 

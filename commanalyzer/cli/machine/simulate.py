@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -62,7 +62,7 @@ def command(
     model: str,
     method: str,
     out: Outputs,
-    **given: Any,
+    **given: options.Raw,
 ) -> None:
     """Simulate the decompositions of RESULT on a cluster that you do not have.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -261,7 +260,7 @@ def analysis_options(command: Callable[..., object]) -> Callable[..., object]:
 def request_from(
     sources: tuple[Path, ...],
     arguments: tuple[str, ...],
-    given: dict[str, Any],
+    given: dict[str, options.Raw],
     program_output: ProgramOutput = "inherit",
 ) -> AnalysisRequest:
     """Request of the options added by :func:`analysis_options`, whose values are ``given``.

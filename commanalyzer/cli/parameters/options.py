@@ -24,6 +24,7 @@ from commanalyzer.request import MODELS, Coarsen, node_counts
 
 Command = TypeVar("Command", bound=Callable[..., object])
 Settings: TypeAlias = tuple[tuple[str, float], ...]
+Raw: TypeAlias = Any  # values of options by name: click knows no types, whoever takes them checks
 FILE = click.Path(path_type=Path)
 NETWORK = click.Choice(("star", "fat-tree", "torus", "dragonfly", "hypercube"))
 

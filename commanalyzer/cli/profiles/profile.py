@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -67,7 +66,7 @@ def command(
     division: Path | None,
     nodes: int | None,
     out: Outputs,
-    **given: Any,
+    **given: options.Raw,
 ) -> None:
     """Measure what SOURCES execute: instructions, parallelism, reuse of memory, branches.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -32,7 +31,7 @@ def command(
     jobs: int | None,
     out: Outputs,
     verbose: bool,
-    **given: Any,
+    **given: options.Raw,
 ) -> None:
     """Analyse the program made of SOURCES (C, C++, Fortran, .ll, .bc), run with the arguments after --.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -33,7 +32,7 @@ from commanalyzer.foundation.errors import EXIT_WORSE
     help="End with status 5 if bytes grow by more than this on any node count: 5%.",
 )
 @output_options("Only the table.")
-def command(before: Path, after: Path, limit: float | None, out: Outputs, **given: Any) -> None:
+def command(before: Path, after: Path, limit: float | None, out: Outputs, **given: options.Raw) -> None:
     """Compare two saved results: BEFORE and AFTER a change of program, input or division."""
     out.check()
     from commanalyzer.report.result import difference_text as shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -37,7 +36,7 @@ def command(
     every: bool,
     jobs: int | None,
     out: Outputs,
-    **division: Any,
+    **division: options.Raw,
 ) -> None:
     """Decompose the saved RESULT (*.cmz) for other node counts."""
     out.check(output)

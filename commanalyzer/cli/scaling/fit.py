@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -71,7 +71,7 @@ def command(
     output: Path | None,
     exported: Path | None,
     out: Outputs,
-    **read: Any,
+    **read: options.Raw,
 ) -> None:
     """Find how bytes, messages, work and more grow with node count p and the program's parameters.
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -121,7 +121,7 @@ def command(
     where: _Where,
     gather: Path | None,
     quiet: bool,
-    **given: Any,
+    **given: options.Raw,
 ) -> int:
     """Analyse the program made of SOURCES for many values of its parameters.
 
@@ -135,7 +135,9 @@ def command(
         return _finish(gathered(gather), quiet)
     from commanalyzer.scaling.sweep.run import Sweep
 
-    _check_where(where)
+    chosen = [f"--{name}" for name in ("jobs", "mpi", "dask", *_SYSTEMS) if getattr(where, name)]
+    if len(chosen) > 1:
+        raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
     after = program_arguments()
     if after and arguments:
         raise click.UsageError("expected the program's arguments in --args or after --, found both")
@@ -156,12 +158,6 @@ def command(
         if engine is None:
             raise ConfigError("expected a place to analyse points, found none")
         return _run(sweep, engine, where, quiet)
-
-
-def _check_where(where: _Where) -> None:
-    chosen = [f"--{name}" for name in ("jobs", "mpi", "dask", *_SYSTEMS) if getattr(where, name)]
-    if len(chosen) > 1:
-        raise click.UsageError(f"expected one place to analyse points, found {' and '.join(chosen)}")
 
 
 def _points(axes: tuple[str, ...], points_file: Path | None) -> tuple[Point, ...]:

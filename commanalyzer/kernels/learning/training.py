@@ -53,7 +53,7 @@ _SEED = 1
 _FOLDS = 3
 # Around the paper's choices (3 neighbours; C and epsilon of the SVR are not given there); the best by
 # cross-validation over kernels is taken. A finer grid changed nothing that left-out kernels show.
-_GRID: Mapping[Kind, Mapping[str, Sequence[Any]]] = {
+_GRID: Mapping[Kind, Mapping[str, Sequence[float | str]]] = {
     "forest": {"max_features": (1.0, 0.5), "min_samples_leaf": (1, 8)},
     "neighbours": {"n_neighbors": (1, 3, 5), "weights": ("uniform", "distance")},
     "svr": {"C": (1.0, 10.0, 100.0), "epsilon": (0.01, 0.1), "gamma": ("scale", 1.0)},
@@ -112,7 +112,7 @@ def train(table: RunTable, options: TrainingOptions, machine: str = "") -> Train
 
 
 def leave_kernels_out(
-    table: RunTable, options: TrainingOptions, parameters: Mapping[str, Any] | None = None
+    table: RunTable, options: TrainingOptions, parameters: Mapping[str, float | str] | None = None
 ) -> Floats:
     """float64[N], speed-up of every run by a model that has seen no run of its kernel.
 
@@ -132,7 +132,7 @@ def unseen_speedups(table: RunTable, rows: RunTable, options: TrainingOptions) -
     return _predicted(*_fit(table, options, _defaults(options.kind)), rows, options.target)
 
 
-def search(table: RunTable, options: TrainingOptions) -> dict[str, Any]:
+def search(table: RunTable, options: TrainingOptions) -> dict[str, float | str]:
     """Best parameters on the grid by cross-validation in which kernels stay together."""
     from sklearn.model_selection import GridSearchCV, GroupKFold
 
@@ -141,7 +141,7 @@ def search(table: RunTable, options: TrainingOptions) -> dict[str, Any]:
     folds = min(_FOLDS, len(np.unique(table.kernels)))
     smallest = len(table) - max(np.unique(table.kernels, return_counts=True)[1])
     if options.kind == "neighbours":
-        grid["n_neighbors"] = [k for k in grid["n_neighbors"] if k <= max(smallest // 2, 1)]
+        grid["n_neighbors"] = [k for k in grid["n_neighbors"] if float(k) <= max(smallest // 2, 1)]
     found = GridSearchCV(
         _regressor(options.kind, _defaults(options.kind)),
         grid,
@@ -151,8 +151,8 @@ def search(table: RunTable, options: TrainingOptions) -> dict[str, Any]:
     return {**_defaults(options.kind), **dict(found.best_params_)}
 
 
-def _defaults(kind: Kind) -> dict[str, Any]:
-    found: dict[Kind, dict[str, Any]] = {
+def _defaults(kind: Kind) -> dict[str, float | str]:
+    found: dict[Kind, dict[str, float | str]] = {
         "forest": {"n_estimators": TREES, "criterion": "squared_error"},
         "neighbours": {"n_neighbors": 3},
         "svr": {"kernel": "rbf", "C": 10.0, "epsilon": 0.01},
@@ -174,7 +174,7 @@ def _prepared(table: RunTable, options: TrainingOptions) -> tuple[Scaling, Float
 
 
 def _fit(
-    table: RunTable, options: TrainingOptions, parameters: Mapping[str, Any]
+    table: RunTable, options: TrainingOptions, parameters: Mapping[str, float | str]
 ) -> tuple[Estimator, Scaling]:
     scaling, targets = _prepared(table, options)
     inputs = scaling.inputs(table)
@@ -189,7 +189,7 @@ def _predicted(estimator: Estimator, scaling: Scaling, rows: RunTable, target: T
     return restored(estimator.predict(scaling.inputs(rows)), rows, target)
 
 
-def _regressor(kind: Kind, parameters: Mapping[str, Any]) -> Any:
+def _regressor(kind: Kind, parameters: Mapping[str, float | str]) -> Any:
     if kind == "forest":
         from sklearn.ensemble import RandomForestRegressor
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from commanalyzer.foundation.documents import csv_text
 from commanalyzer.foundation.errors import ArtifactError
@@ -30,6 +30,7 @@ from commanalyzer.foundation.files import write_atomically, write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
 
 INK = "#1d2126"
@@ -49,7 +50,7 @@ FONT_SIZE = 9.0
 MARKERS = "osD^vP"
 _LEGEND_WIDTH = 24
 
-_SETTINGS: dict[Any, Any] = {
+_SETTINGS: dict[RcKeyType, object] = {
     "figure.facecolor": PAPER,
     "savefig.facecolor": PAPER,
     "axes.facecolor": "none",

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import number, parse_json, reading
+from commanalyzer.foundation.documents import Fields, number, parse_json, reading
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.kernels.tasks.graph import TaskGraph
@@ -31,14 +31,11 @@ from commanalyzer.report.html.blocks import Chapter, Content, Figures, Points, S
 from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.kernels.task_files import tasks_chart
 from commanalyzer.report.kernels.text import kernel_fields
-from commanalyzer.report.scaling.allocations_text import (
-    AllocationReport,
-    configuration_fields,
-    decision_lines,
-)
+from commanalyzer.report.scaling.allocations_text import configuration_fields, decision_lines
 from commanalyzer.report.scaling.laws_text import LAWS, advice_lines, projection_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.provenance import file_hash
+from commanalyzer.scaling.allocations.advice import AllocationReport
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
 from commanalyzer.scaling.laws.data import Observations, read_observations
 from commanalyzer.scaling.laws.document import LawsDocument
@@ -309,7 +306,7 @@ def _moved(graph: TaskGraph) -> Table:
 TRAINING_SCHEMA = "commanalyzer.training/1"
 
 
-def load_training(path: Path) -> Mapping[str, Any]:
+def load_training(path: Path) -> Fields:
     """Document of ``learn --insight --json``.
 
     Raises ``ArtifactError`` if it is missing, another document, or has no insight.
@@ -327,13 +324,13 @@ def load_training(path: Path) -> Mapping[str, Any]:
         return dict(content)
 
 
-def learning_chapter(content: Mapping[str, Any]) -> Chapter:
+def learning_chapter(content: Fields) -> Chapter:
     """Distances, ranking and ablation of a training document."""
     insight = content["insight"]
     groups = "; ".join(", ".join(map(str, group)) for group in insight["clusters"])
     words = Words((f"Kernels whose static features are alike (distance below 0.1): {groups}.",))
     chart = _distances(insight["kernels"], insight["distances"])
-    ranked: tuple[Field[Mapping[str, Any]], ...] = (
+    ranked: tuple[Field[Fields], ...] = (
         worded("feature", lambda r: str(r["name"])),
         numeric("R2 with those before", lambda r: f"{r['score']:.4f}"),
     )

@@ -10,15 +10,16 @@ import hashlib
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commanalyzer.communication.matrix import CountedRun
+from commanalyzer.foundation.documents import Fields
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_work
 from commanalyzer.foundation.version import tool_version
@@ -74,10 +75,10 @@ from commanalyzer.report.result.difference_text import (
     texts_in,
 )
 from commanalyzer.report.result.text import CALLS, NOT_FOUND, PARTS, PARTS_TITLE, advice_lines, largest_names
-from commanalyzer.report.scaling.allocations_text import AllocationReport
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.comparison.difference import differences
 from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.scaling.allocations.advice import AllocationReport
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -238,7 +239,7 @@ class FurtherChapters:
 
     laws: LawsRequest | None = None
     tasks: TaskGraph | None = None
-    training: Mapping[str, Any] | None = None
+    training: Fields | None = None
     allocations: AllocationReport | None = None
 
     def chapters(self, machines: Sequence[MachineParameters]) -> list[Chapter]:

@@ -6,7 +6,7 @@ Figures of classes and models: radar, communication graph, predicted against obs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def radar_chart(name: str, title: str, labels: Sequence[str], threads: Floats, n
     closed = np.append(angles, angles[0])
 
     def draw(figure: Figure) -> None:
-        ax: Any = figure.add_subplot(projection="polar")
+        ax = figure.add_subplot(projection="polar")
         for row in threads:
             ax.plot(closed, np.append(row, row[0]), color=color_of(number), linewidth=0.5, alpha=0.5)
         mean = threads.mean(axis=0)

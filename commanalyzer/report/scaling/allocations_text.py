@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -17,30 +16,14 @@ from commanalyzer.foundation.documents import document_text, number, parse_json,
 from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
 from commanalyzer.report.result.json_document import or_null, picked
 from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
-from commanalyzer.scaling.allocations.decisions import (
-    AllocationLimits,
-    Configurations,
-    Decision,
-    sbatch_lines,
-)
+from commanalyzer.scaling.allocations.advice import AllocationReport
+from commanalyzer.scaling.allocations.decisions import AllocationLimits, Configurations, sbatch_lines
 from commanalyzer.scaling.laws.terms import Floats
 
 SCHEMA = "commanalyzer.allocations/1"
 _FLOATS = ("compute_s", "comm_s", "node_bytes")
 _WHOLE = ("nodes", "processes")
 _FLAGS = ("is_beyond", "is_clamped", "is_memory_bound")
-
-
-@dataclass(frozen=True, slots=True)
-class AllocationReport:
-    """Configurations of a program on a machine, and what was chosen."""
-
-    program: str
-    machine: str
-    model: str  # what predicted communication
-    found: Configurations  # all configurations
-    limits: AllocationLimits
-    decision: Decision
 
 
 def show_allocations(report: AllocationReport, console: Console, *, every: bool = False) -> None:
@@ -175,11 +158,11 @@ def load_allocations(path: Path) -> AllocationReport:
     with reading(path, f"a document of schema {SCHEMA} that is not damaged", hint=hint):
         data = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=SCHEMA)
         table = data["configurations"]
-        numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
-        whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}
-        flags = {name: np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS}
-        columns: dict[str, Any] = {**whole, **numbers, **flags}
-        found = Configurations(serial_s=_read(data["serial_s"]), **columns)
+        compute_s, comm_s, node_bytes = (np.array([_read(v) for v in table[name]]) for name in _FLOATS)
+        nodes, ppn = (np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE)
+        flags = [np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS]
+        serial_s = _read(data["serial_s"])
+        found = Configurations(nodes, ppn, compute_s, comm_s, serial_s, node_bytes, *flags)
         lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
         if lengths != {len(found.nodes)} or not (found.cores > 0).all():
             raise ValueError("columns of one length, with nodes and processes above 0")

@@ -22,7 +22,7 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.simulation.routes import Int64
-from commanalyzer.scaling.allocations.metrics import Flags, PhaseModel, injection_of, model_of
+from commanalyzer.scaling.allocations.metrics import Flags, PhaseModel
 from commanalyzer.scaling.allocations.workload import Ranks, RunDemand, Workload
 from commanalyzer.scaling.laws.terms import Floats
 
@@ -189,15 +189,10 @@ def rates_of(machine: MachineParameters) -> ComputeRates:
     if machine.throughput is None:
         raise MachineModelError(
             "expected the throughput of one process, found none",
-            hint="give --throughput 3.2GFlop/s, or measure it: machine measure --program RESULT -- COMMAND",
+            hint="give --throughput 3.2GFlop/s, or: commanalyzer machine measure --program RESULT -- COMMAND",
         )
     memory = machine.memory_bandwidth
     return ComputeRates(machine.throughput.value, memory.value if memory is not None else float("inf"))
-
-
-def phase_model(machine: MachineParameters) -> PhaseModel:
-    """Areas where the machine has some, else its max-rate model; ``MachineModelError`` if it has neither."""
-    return model_of(machine) if machine.phase_times is not None else injection_of(machine)
 
 
 def configurations(

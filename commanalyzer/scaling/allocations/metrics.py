@@ -131,15 +131,9 @@ class AreaModel:
         return found
 
 
-def model_of(machine: MachineParameters) -> AreaModel:
-    """Area model of a machine; ``MachineModelError`` if the machine has none, or a formula cannot be read."""
-    if machine.phase_times is None:
-        raise MachineModelError(
-            "expected a machine with a model of communication phases, found none",
-            where=machine.name or "machine",
-            hint="vilje and piz-daint have one; machine measure --campaign makes one of your own",
-        )
-    return read_model(machine.phase_times)
+def model_of(machine: MachineParameters) -> PhaseModel:
+    """Areas where the machine has some, else its max-rate model; ``MachineModelError`` if it has neither."""
+    return injection_of(machine) if machine.phase_times is None else read_model(machine.phase_times)
 
 
 def read_model(times: PhaseTimes) -> AreaModel:

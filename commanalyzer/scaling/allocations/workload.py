@@ -45,6 +45,7 @@ from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
 from commanalyzer.scaling.sweep.table import footprint_bytes
 
 Neighbours = Literal["faces", "all"]
+RankOrder = Literal[Order, "near"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ class Ranks:
     network: Topology | None = None  # routes, where they are known
     # Of the ranks on the nodes. ``near``: ranks that exchange much share a node, and nodes that exchange much
     # are near each other where routes are known
-    order: Order | Literal["near"] = "blocks"
+    order: RankOrder = "blocks"
 
     def place(self, num_nodes: int, ranks_per_node: int, comm_bytes: Int64 | None = None) -> Placement:
         """Equally many ranks on every node.

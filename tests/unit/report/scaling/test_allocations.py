@@ -9,13 +9,8 @@ from commanalyzer.foundation.errors import ArtifactError
 from commanalyzer.report.figures.chart import inline_svg
 from commanalyzer.report.html.chapters import allocations_chapter
 from commanalyzer.report.html.page import FurtherChapters, NamedResult, make_page, render_page
-from commanalyzer.report.scaling.allocations_text import (
-    AllocationReport,
-    allocations_json,
-    decision_lines,
-    load_allocations,
-    remarks_of,
-)
+from commanalyzer.report.scaling import allocations_text as shown
+from commanalyzer.scaling.allocations.advice import AllocationReport
 from commanalyzer.scaling.allocations.decisions import AllocationLimits, Configurations, decide
 from tests.samples import sample_result
 from tests.unit.report.html.pages import read_page
@@ -33,16 +28,13 @@ def _report() -> AllocationReport:
 
 def test_a_document_is_read_again(tmp_path: Path) -> None:
     report, path = _report(), tmp_path / "a.json"
-    path.write_text(allocations_json(report))
-    again = load_allocations(path)
-    assert again.decision == report.decision
-    assert again.limits == report.limits
-    assert allocations_json(again) == allocations_json(report)
+    path.write_text(shown.allocations_json(report))
+    assert shown.allocations_json(shown.load_allocations(path)) == path.read_text()
 
 
 def test_words() -> None:
     report = _report()
-    text = "\n".join(decision_lines(report))
+    text = "\n".join(shown.decision_lines(report))
     assert "Fastest: 2 x 4" in text
     assert "Scalability breaks after 8 cores" in text
     assert "Memory that a node needs: not known" in text
@@ -50,10 +42,10 @@ def test_words() -> None:
     for has, refused, said in ((None, 0, "not known, it limits nothing"), (3e9, 2, "3 GB"), (1e9, 3, "1 GB")):
         limits = replace(report.limits, memory_bytes=has)
         told = replace(report, found=known, limits=limits, decision=decide(known, limits))
-        assert f"2 GB to 8 GB; that the machine's nodes have: {said}" in "\n".join(decision_lines(told))
+        assert f"2 GB to 8 GB; that the machine's nodes have: {said}" in "\n".join(shown.decision_lines(told))
         assert sum("memory" in why for why in told.decision.reasons) == refused
-    assert remarks_of(report, 0) == ["memory-bound"]
-    assert remarks_of(report, 2) == ["beyond the data"]
+    assert shown.remarks_of(report, 0) == ["memory-bound"]
+    assert shown.remarks_of(report, 2) == ["beyond the data"]
 
 
 def test_the_chapter_has_the_front_as_a_figure() -> None:
@@ -66,15 +58,15 @@ def test_the_chapter_has_the_front_as_a_figure() -> None:
 
 @pytest.mark.parametrize("damage", ["configurations", "limits", "decision", "serial_s"])
 def test_damaged_documents_are_refused(damage: str, tmp_path: Path) -> None:
-    document = json.loads(allocations_json(_report()))
+    document = json.loads(shown.allocations_json(_report()))
     del document[damage]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(document))
     with pytest.raises(ArtifactError, match="damaged"):
-        load_allocations(path)
+        shown.load_allocations(path)
     path.write_text("{}")
     with pytest.raises(ArtifactError, match="schema"):
-        load_allocations(path)
+        shown.load_allocations(path)
 
 
 def test_a_page_shows_allocations_and_loads_nothing() -> None:
