@@ -26,7 +26,7 @@ from commanalyzer.division.coarsening.coarse import CoarseView, build_by_value, 
 from commanalyzer.division.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.coarsening.surface import Surface
-from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling
+from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
 from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
@@ -215,6 +215,17 @@ class Portfolio:
         """Values of a small graph as vertices, which are moved one by one."""
         near = self.view.tiling.neighbours
         view = build_by_value(self._graph, self._removed, near, with_terms=True)
+        return CoarsePartitioners(view, self._options)
+
+    @cached_property
+    def _by_task(self) -> CoarsePartitioners | None:
+        """Anchors of a small graph where private values that feed each other are one; None if none do."""
+        tiling = self.view.tiling
+        if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
+            return None
+        near = replace(tiling.neighbours, anchor=tiling.otherwise)
+        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor)
+        view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
@@ -471,22 +482,22 @@ class Portfolio:
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
         part = self._placed(division, num_parts)
-        given = division.values()
+        given, elements, tiling = division.values(), division.elements(), self.view.tiling
         free, parts = given < 0, [part]
-        is_many = np.count_nonzero(free) >= _FOLLOWERS * len(part)
-        if is_many:
-            tiling = self.view.tiling
+        if self._by_task is not None:
+            view = self._by_task.view
+            coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
+            parts.append(view.completed(coarse, elements, num_parts))
+        if np.count_nonzero(free) >= _FOLLOWERS * len(part):
             parts += [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in tiling.anchors]
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work
         slack, allowed = self._options.imbalance, self.allowed(num_parts, division.name)
-        elements = division.elements()
         is_free = elements < 0
-        followers = [(self.surface, free)]
-        if self._is_small:  # larger ones never gained by it (19 programs), and took as long as for all else
-            followers.append((self._singly, is_free))
-        for surface, chosen in followers:
+        # Larger graphs never gained by single values (9 programs), and took as long as for all else.
+        single = [(self._singly, is_free)] if self._is_small else []
+        for surface, chosen in ((self.surface, free), *single):
             if np.count_nonzero(chosen) < _FOLLOWERS * len(part):
                 continue
             other = follow_borders(surface, start, num_parts, slack, find_work, chosen)
