@@ -290,6 +290,8 @@ def advise(
     """
     from commanalyzer.report.scaling.laws_text import project_laws
 
+    if not 0.0 < efficiency < 1.0:
+        raise ConfigError(f"expected an efficiency between 0 and 1, found {efficiency}")
     known = Path(laws) if isinstance(laws, str | os.PathLike) else laws
     run = (as_machine(machine, **parameters), node_counts(nodes), sizes)
     if allocations is not None:

@@ -33,14 +33,14 @@ BUDGETS = {
     "report": 6_999,
     "result": 2_546,
     "scaling": 5_886,
-    ".": 764,
+    ".": 766,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 988,
     "runtime_shim/src": 4_745,
     "runtime_shim/supervisor": 115,
-    "tests": 41_646,
+    "tests": 41_648,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
