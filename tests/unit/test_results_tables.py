@@ -125,7 +125,7 @@ def test_python_has_the_allocations_of_the_command(tmp_path: Path) -> None:
         assert json.loads(out.read_text()) == json.loads(allocations_json(found))
         with pytest.raises(ConfigError, match=r"^ppn: expected at most the 4 cores of a node, found 8$"):
             advise(tmp_path / source, {"n": 4}, machine, 2, allocations=replace(own, ppn=8), throughput=1e9)
-        with pytest.raises(ConfigError, match="between 0 and 1, found 80$"):
+        with pytest.raises(ConfigError, match=r"between 0 and 1, found 80$"):
             advise(tmp_path / source, {"n": 4}, machine, efficiency=80, allocations=own, throughput=1e9)
 
 
