@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.communication import kernels
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
@@ -96,20 +95,21 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     several rows that make the value leaves); at most as often as all reading rows together, and never more
     often than the value had versions. The upper end leaves out partial results of values that are not read
     between them: where no row reads more versions than such a value had rounds, readers see the end of each.
-    The likeliest number is between: :func:`commanalyzer.communication.kernels.likeliest`.
-
-    The counts of ``uses`` become those of the transfers.
+    The likeliest number is between: what is seen in the order of rows, where no row alone reads all versions
+    that are read; else all see those that the most frequent one does.
     """
-    known = values_of(graph, "versions", uses.value), totals.rounds[uses.value], totals.read[uses.value]
-    count = np.empty_like(uses.most)
-    kernels.limit_uses(uses.most, uses.total, *known, totals.certain[uses.value], count)
+    rounds, read = totals.rounds[uses.value], totals.read[uses.value]
+    made = np.maximum(values_of(graph, "versions", uses.value), 1)
+    finished = np.where(read > rounds, made, np.minimum(rounds, made))
+    limit = np.where(uses.most <= finished, finished, made)
+    likely = np.minimum(np.minimum(uses.fresh, limit), read)
     return Transfers(
         uses.value,
         part[uses.value].astype(np.int32, copy=False),
         uses.part,
-        uses.most,
-        count,
-        uses.total,
+        np.minimum(uses.most, totals.certain[uses.value]),
+        np.maximum(likely, np.minimum(uses.most, made)),
+        np.minimum(uses.total, limit),
         values_of(graph, "width_bytes", uses.value).astype(np.int64),
     )
 

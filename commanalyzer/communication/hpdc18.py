@@ -11,7 +11,7 @@ from commanalyzer.communication.charges import Charges, check_parts, expand_tran
 from commanalyzer.communication.kernels import TermOwners
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
-from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.communication.uses import UseTable, owner_codes
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
@@ -20,24 +20,13 @@ from commanalyzer.graph.structure.singletons import SingletonKind
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 
 
-def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8) -> Communication:
-    """Return the communication matrix by Algorithm 4.
-
-    Edges between parts are pruned to one per (source value, reading part); edges of singletons, found by
-    :func:`.singletons.find_singletons` on the same graph without registers, are taken out and each singleton
-    is charged a collective per round: from its owner part to all others (source), from all others to it
-    (sink), or both (reduction). Raises ``ConfigError`` if ``part`` (int32[V]) does not cover the vertices
-    with parts in [0, p).
-    """
-    totals = totals_of(graph)
-    charges = charge_hpdc18(graph, part, num_parts, singletons, totals)
-    return with_singletons(charges.communication(graph, totals), graph, part, singletons, totals)
-
-
 def with_singletons(
     regular: Communication, graph: AnyGraph, part: Int32, singletons: UInt8, totals: GraphTotals
 ) -> Communication:
-    """Return ``regular`` with the singletons' collectives; other arguments as :func:`count_hpdc18`."""
+    """Return ``regular`` with the singletons' collectives; other arguments as :func:`charge_hpdc18`.
+
+    Each is charged a collective per round: from its owner to all others (source), back (sink), or both.
+    """
     num_parts = regular.num_parts
     comm_bytes, messages = regular.comm_bytes.copy(), regular.messages.copy()
     low, high = singleton_rounds(graph, singletons, totals)
@@ -63,11 +52,16 @@ def with_singletons(
 def charge_hpdc18(
     graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8, totals: GraphTotals
 ) -> Charges:
-    """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
+    """Return the transfers by Algorithm 4 that are not singleton communication.
+
+    Edges between parts are pruned to one per (source value, reading part). ``singletons`` are those of
+    :func:`.singletons.find_singletons` on the same graph without registers. Raises ``ConfigError`` if
+    ``part`` (int32[V]) does not cover the vertices with parts in [0, p).
+    """
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
     owners = TermOwners(owner_codes(part, everywhere, num_parts), frozen(np.zeros(0), np.int32))
-    table = UseTable(owners, num_parts, singletons > 0, graph.versions)
+    table = UseTable(owners, num_parts, singletons > 0, graph.versions, totals.writers)
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)

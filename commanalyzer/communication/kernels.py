@@ -5,7 +5,7 @@ Uses of values by parts are collected in *lines*, one per (value, part)::
     table   most, total and, where C = 6, fresh and terms (``PairUses``) in columns 2 to 5; columns 0, 1 are
             the first four of ``key``
     key     value, part, next line of the value, last row: the same memory as ``table``; next is -1 for none,
-            -2 - b where block b knows all lines of the value
+            -2 - b where block b knows all lines of the value; period read last, versions of it that were seen
 
 Most values are used by few parts, whose lines are chained; a value that many use gets a block, so that no
 chain is long. Rows that follow each other mostly have one owner: the line used last is looked at first. Rows
@@ -38,17 +38,17 @@ OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 class ReadersPolicy:
     """Which versions readers see, of which only is known how many."""
 
-    # Readers of more than this share of the versions see the same ones, as in a loop over steps; others draw
-    # independently. Two that see more than half each share some, whatever they see. Of gramschmidt, ssor,
-    # cells, fft, and kmeans on 4 and 16 nodes, likeliest bytes do not change at 2/3, and fall by up to 7 % at
-    # 1/3 (bench.brackets), half of them away from what is exact.
+    # Readers of more than this share of the versions that one row makes see the same ones, as in a loop over
+    # steps; others see others. Two that see more than half each share some, whatever they see. Of eleven
+    # programs (ssor, fft, pic, ..) on 4 and 16 nodes, bytes are the same at 1/3 and 2/3 (bench.brackets).
     same: float = 0.5
 
 
 POLICY = ReadersPolicy()
 _SAME = POLICY.same  # kernels read numbers only
 VALUE, PART, NEXT, LAST = range(4)  # of ``key``
-MOST, TOTAL, FRESH, TERMS = range(2, 6)  # of ``table``; the last two only of contributions
+MOST, TOTAL, FRESH, TERMS = range(2, 6)  # of ``table``; TERMS only of contributions
+_PERIOD = 10  # of ``key``, where TERMS are
 MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
 _BLOCK = -2  # next lines from here down are blocks
@@ -66,6 +66,14 @@ class LineTable(NamedTuple):
     head: Int32  # [V], first line of each value, -1 for none; where there is a block, that used last
     slots: Int32  # [B, p], blocks: line of each part, -1 for none
     used: Int64  # [2], lines and blocks that are taken
+
+
+class Writers(NamedTuple):
+    """Rows that make values of which no row alone reads all versions that are read, W of them."""
+
+    ptr: Int64  # [V + 1], those of value v are ptr[v] .. ptr[v + 1], in order
+    row: Int32  # [W], its number
+    made: Int32  # [W], versions that it makes
 
 
 class TermOwners(NamedTuple):
@@ -134,12 +142,46 @@ def line_of(lines: Any, value: Any, part: Any) -> Any:
 def enter(lines: Any, i: Any, row: Any, count: Any, seen: Any, fresh: Any) -> None:
     """Enter in line ``i`` that ``row`` uses it ``count`` times, of which ``seen`` see other versions."""
     table, key = lines[0], lines[1]
-    if key[i, LAST] != row:
-        key[i, LAST] = row
+    if key[i, LAST] != row & MOST_ROWS:
+        key[i, LAST] = row & MOST_ROWS
         table[i, MOST] = max(table[i, MOST], seen)
         table[i, TOTAL] += count
         if table.shape[1] > FRESH:
             table[i, FRESH] += fresh
+
+
+@compiled_inline
+def enter_use(lines: Any, value: Any, part: Any, row: Any, count: Any, known: Any) -> None:
+    """Enter that ``row`` reads a value ``count`` times in a part; ``known`` are versions and writers."""
+    versions, writers = known
+    i, seen, fresh = line_of(lines, value, part), times_seen(count, versions, value), 0
+    if lines[0].shape[1] > FRESH and lines[1][i, LAST] != row & MOST_ROWS:
+        fresh = _fresh(lines[1][i, _PERIOD:], value, row, seen, writers)
+    enter(lines, i, row, count, seen, fresh)
+
+
+@compiled_inline
+def _fresh(state: Any, value: Any, row: Any, count: Any, writers: Any) -> Any:
+    """Return how many versions of a value ``row`` sees that none before has; 0 if that is not told.
+
+    A *period* begins with a row that makes the value. Rows that read in the same one see the same versions if
+    they read more than ``POLICY.same`` of them, others if not; those of two periods see others. ``state``
+    int32[2], changed, are the period that was read last and the versions of it that were seen.
+    """
+    first, end = writers.ptr[value], writers.ptr[value + 1]
+    if first == end:
+        return np.int64(0)
+    period = np.int64(state[0])
+    is_over = first + period < end and writers.row[first + period] < row
+    if is_over or (period > 0 and writers.row[first + period - 1] >= row):
+        period = np.searchsorted(writers.row[first:end], row)
+    made = np.int64(writers.made[first + period - 1]) if period else np.int64(1)
+    seen = np.int64(state[1]) if period == state[0] else np.int64(0)
+    fresh = max(count - (seen if count > _SAME * made else 0), 0)
+    if count <= made:
+        fresh = min(fresh, made - seen)
+    state[0], state[1] = period, min(seen + fresh, MOST_ROWS)
+    return fresh
 
 
 @compiled_inline
@@ -238,12 +280,13 @@ def look_ahead(i: Any, source: Any, lines: Any) -> None:
 
 @compiled_in_place
 def scan_rows(
-    rows: Any, begin: Any, first_row: Any, owners: Any, versions: Any, removed: Any, lines: Any, is_open: Any
+    rows: Any, begin: Any, first_row: Any, owners: Any, known: Any, removed: Any, lines: Any, is_open: Any
 ) -> Any:
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open`` (bool[R]): what they need is
-    a choice. ``first_row`` is the number of row 0 among the rows of all slices.
+    a choice. ``first_row`` is the number of row 0 among the rows of all slices; ``known`` is of
+    :func:`enter_use`.
     """
     code = owners.code
     for r in range(begin, len(rows.row_sink)):
@@ -261,8 +304,7 @@ def scan_rows(
             if owner_of(code[v]) == owner or (len(removed) and removed[v]):
                 continue
             look_ahead(i, rows.source, lines)
-            seen = times_seen(rows.row_count[r], versions, v)
-            enter(lines, line_of(lines, v, owner), first_row + r, rows.row_count[r], seen, 0)
+            enter_use(lines, v, owner, first_row + r, rows.row_count[r], known)
     return len(rows.row_sink)
 
 
@@ -314,56 +356,26 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
     return at
 
 
-@compiled_inline
-def likeliest(most: Any, total: Any, versions: Any) -> Any:
-    """Return how many of ``versions`` readers saw, of whom one saw ``most``, and all together ``total``.
-
-    It is not known which. Where one sees more than ``POLICY.same``, the others see the same; of
-    readers that see as many each as that one, independently of each other, a version is missed by all with
-    probability (1 - most / versions)^(total / most).
-    """
-    if total <= most or most > _SAME * versions:
-        return min(most, versions)
-    seen = np.int64(np.rint(versions * (1.0 - (1.0 - most / versions) ** (total / most))))
-    return min(max(seen, most), total, versions)
+@compiled_in_place
+def add_writers(rows: Any, first: Any, writers: Any, at: Any) -> None:
+    """Write the rows that make values to ``writers``, those of each at ``at`` (int64[V], changed) next."""
+    for r in range(len(rows.row_sink)):
+        v = rows.row_sink[r]
+        if writers.ptr[v] < writers.ptr[v + 1]:
+            writers.row[at[v]], writers.made[at[v]] = first + r, min(rows.row_count[r], MOST_ROWS)
+            at[v] += 1
 
 
 @compiled_in_place
-def limit_uses(
-    most: Any, total: Any, versions: Any, rounds: Any, read: Any, certain: Any, count: Any
-) -> None:
-    """Turn uses of values into how often they are sent: at least, at most, most likely; all int64[K].
-
-    ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values, of which ``read``
-    are read, partial results among them where these are more than the rounds. A row that reads at least as
-    often has seen as many as are ``certain``. ``count`` is written.
-    """
-    for k in range(len(most)):
-        made = max(versions[k], 1)
-        finished = made if read[k] > rounds[k] else min(np.int64(rounds[k]), made)
-        limit = finished if most[k] <= finished else made
-        count[k] = max(likeliest(most[k], total[k], min(limit, read[k])), min(most[k], made))
-        total[k] = min(total[k], limit)
-        most[k] = min(most[k], certain[k])
-
-
-@compiled_in_place
-def likeliest_folds(least: Any, total: Any, rounds: Any, read: Any, high: Any, count: Any) -> None:
-    """Write to ``count`` how often partial results are sent, at least and at most so often; all int64[K]."""
-    for k in range(len(count)):
-        needed = max(min(np.int64(rounds[k]), read[k]), 1)
-        count[k] = min(max(likeliest(least[k], total[k], needed), least[k]), high[k])
-
-
-@compiled_in_place
-def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site: Any) -> None:
+def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site: Any, writers: Any) -> None:
     """Add rows to the totals of their sinks: rounds, versions that are made of no other value, and the rest.
 
     ``site`` is that of the (last) most frequent row, ``most`` is how often that was; ``others`` are versions
-    that other rows made, each as often as that one.
+    that other rows made, each as often as that one. ``writers`` counts the rows.
     """
     for r in range(len(rows.row_sink)):
         v = rows.row_sink[r]
+        writers[v] += 1
         if rows.row_count[r] == most[v]:
             others[v] += most[v]
         elif rows.row_count[r] > most[v]:
@@ -382,12 +394,11 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
     """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
     Rows that read between two that make a value are taken to read the same versions if they read more than
-    ``POLICY.same`` of them, others if not. ``state`` int64[4, V] is how many versions the row makes that made
-    the value last, how many of these were read, how many more a row has read: those that rows to come make
-    (as these happen in turns, rows behind read the same ones), and the last row that read it. ``first``
-    numbers row 0.
+    ``POLICY.same`` of them, others if not. ``state`` int64[5, V] is how many versions the row makes that made
+    the value last, how many of these were read, how many more a row has read (of those that rows to come
+    make), how many no row has, and the last row that read it. ``first`` numbers row 0.
     """
-    made, seen, owed, last = state
+    made, seen, owed, unread, last = state
     for r in range(len(rows.row_sink)):
         count = rows.row_count[r]
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
@@ -398,12 +409,11 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
                 new = min(max(count - before, 0), made[v] - seen[v])
                 read[v] += new
                 seen[v] += new
+                unread[v] -= new
                 owed[v] = max(owed[v], count - made[v])
         v = rows.row_sink[r]
-        due = min(owed[v], count)
-        read[v] += due
-        owed[v] -= due
-        made[v], seen[v] = count, 0 if due == 0 else count
+        made[v], seen[v] = count, 0
+        unread[v] += count
 
 
 @compiled_in_place

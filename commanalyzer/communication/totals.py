@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.messages.transfers import Transfers, pairs
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph, stand_for, values_of
-from commanalyzer.graph.value_graph import Bool, Int32, Int64, expand_ranges
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, expand_ranges, pointer_from_counts
 from commanalyzer.program.frontend.decisions import DECISION, USES
 
 _ALWAYS = np.iinfo(np.int64).max
@@ -160,6 +161,7 @@ class GraphTotals:
     # what is an input or made of no other value, unless steps in time read the value as often as there are
     # versions, and what rows that make it equally often (stages of a step) leave between them.
     certain: Int64
+    writers: kernels.Writers
     decisions: Decisions | None = None  # None if there are none
 
     def combined_at_least(self, value: Int32, often: Int64, read: Int64) -> Int64:
@@ -176,18 +178,31 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
     readers = np.zeros(graph.num_vertices, np.int32)
     reads, read = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
-    state = np.zeros((4, graph.num_vertices), np.int64)
-    state[0], state[3], first = 1, -1, 0  # the input version was made once
+    state, makers = np.zeros((5, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
+    state[0], state[3], state[4], first = graph.is_input, graph.is_input, -1, 0
     for rows in row_slices(graph):
-        kernels.add_totals(rows, rounds, given, most, others, site)
+        kernels.add_totals(rows, rounds, given, most, others, site, makers)
         kernels.add_readers(rows, readers, reads, steps)
         kernels.count_read(rows, first, state, read)
         first += rows.num_rows
     certain = graph.versions - np.where(steps < graph.versions, given, 0) - others
     certain = np.maximum(certain, np.clip(most, 1, graph.versions))
+    read += np.minimum(state[2], state[3])
     del most, others, given, steps, state
+    writers = _writers(graph, np.where(read > reads[0], makers, 0))
     rounds += graph.is_input
     rounds = rounds.astype(np.int32) if rounds.max(initial=0) < 1 << 31 else rounds
     remains = ~graph.is_register | (rounds <= 1)
     np.bitwise_not(readers, out=readers, where=read > np.maximum(rounds, 1))
-    return GraphTotals(rounds, site, readers, reads, read, remains, certain, Decisions.of(graph))
+    return GraphTotals(rounds, site, readers, reads, read, remains, certain, writers, Decisions.of(graph))
+
+
+def _writers(graph: AnyGraph, makers: Int64) -> kernels.Writers:
+    """Return the rows that make values, of which there are ``makers`` (int64[V])."""
+    ptr = pointer_from_counts(makers if graph.num_rows <= kernels.MOST_ROWS else np.zeros_like(makers))
+    writers = kernels.Writers(ptr, *np.empty((2, ptr[-1]), np.int32))
+    at, first = ptr[:-1].copy(), 0
+    for rows in row_slices(graph) if ptr[-1] else ():
+        kernels.add_writers(rows, first, writers, at)
+        first += rows.num_rows
+    return kernels.Writers(frozen(ptr, np.int64), *(frozen(each, np.int32) for each in writers[1:]))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
-from commanalyzer.communication.kernels import OwnerCodes, TermOwners
+from commanalyzer.communication.kernels import OwnerCodes, TermOwners, Writers
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
@@ -32,8 +32,10 @@ class PairUses:
     part: Int32  # [K]
     most: Int64  # [K], largest count of a row
     total: Int64  # [K], sum of the counts of all distinct rows
-    fresh: Int64  # [K], of the rows that start a new version of their sink; empty where it was not asked for
-    terms: Int64  # [K], terms of all rows, each as often as its row happened; empty likewise
+    # [K], of contributions, counts of rows that start a new version of their sink; of uses, versions that are
+    # seen in the order of rows, 0 where that is not told
+    fresh: Int64
+    terms: Int64  # [K], of contributions, terms of all rows, each as often as its row happened
 
 
 def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
@@ -49,12 +51,11 @@ def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
 class Lines:
     """Pairs of value and part with what uses them; see :mod:`commanalyzer.communication.kernels`.
 
-    Of contributions (``is_fold``), ``fresh`` and ``terms`` of :class:`PairUses` are noted. Kernels work on
-    ``arrays``.
+    ``fresh`` and ``terms`` of :class:`PairUses` are noted if ``is_wide``. Kernels work on ``arrays``.
     """
 
-    def __init__(self, num_vertices: int, num_parts: int, *, is_fold: bool) -> None:
-        columns = 1 + (kernels.TERMS if is_fold else kernels.TOTAL)
+    def __init__(self, num_vertices: int, num_parts: int, *, is_wide: bool) -> None:
+        columns = 1 + (kernels.TERMS if is_wide else kernels.TOTAL)
         table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
         head = np.full(num_vertices, kernels.NONE, dtype=np.int32)
         slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
@@ -85,17 +86,13 @@ class Lines:
         other.arrays = kernels.LineTable(table, table.view(np.int32), head.copy(), slots, used.copy())
         return other
 
-    def forget_rows(self) -> None:
-        """Rows to come may have the numbers of earlier ones."""
-        self.table.view(np.int32)[:, kernels.LAST] = kernels.NONE
-
     def pairs(self) -> PairUses:
         """Return all pairs of which there are uses."""
         lines, columns = self.table.shape  # of some there may be no uses: what they leave takes no memory
         keys, counts = np.empty((2, lines), np.int32), np.empty((columns - 2, lines), np.int64)
         count = kernels.ordered_pairs(self.arrays, keys, counts)
         keys, counts = keys[:, :count], counts[:, :count]
-        fresh, terms = counts[2:] if len(counts) > 2 else np.zeros((2, 0), np.int64)
+        fresh, terms = counts[2:] if len(counts) > 2 else np.zeros((2, count), np.int64)
         return PairUses(keys[0], keys[1], counts[0], counts[1], fresh, terms)
 
 
@@ -110,29 +107,22 @@ class UseTable:
     """Uses of values by parts, collected in ``lines`` from rows of a graph in ascending order.
 
     Flows of ``removed`` values (bool[V]; empty for none) are left out. Rows that read more often than there
-    are ``versions`` (int64[V]) read some again.
+    are ``versions`` (int64[V]) read some again; ``writers`` tell in which order which were made.
     """
 
-    def __init__(self, owners: TermOwners, num_parts: int, removed: Bool, versions: Int64) -> None:
+    def __init__(
+        self, owners: TermOwners, num_parts: int, removed: Bool, versions: Int64, writers: Writers
+    ) -> None:
         self._owners, self._removed = owners, frozen(removed, np.bool_)
-        self.versions = frozen(versions, np.int64)
-        self.lines = Lines(len(owners.code), num_parts, is_fold=False)
-        self._rows = 0
+        self.known = frozen(versions, np.int64), writers
+        self.lines = Lines(len(owners.code), num_parts, is_wide=len(writers.row) > 0)
+        self.num_rows = 0  # that were added
 
     def copy(self) -> UseTable:
         """Return the same uses, to which others may be added."""
         other = copy.copy(self)
         other.lines = self.lines.copy()
         return other
-
-    def number_rows(self, count: int) -> int:
-        """Return the number of the first of the next ``count`` rows."""
-        if self._rows > kernels.MOST_ROWS - count:
-            self.lines.forget_rows()
-            self._rows = 0
-        first = self._rows
-        self._rows += count
-        return first
 
     def add(self, rows: Rows) -> Bool:
         """Enter what the next ``rows`` need from other parts; return bool[R], those that were left out.
@@ -141,7 +131,8 @@ class UseTable:
         """
         is_open = np.zeros(rows.num_rows, dtype=np.bool_)
         self.lines.expect(rows.num_flows // 2)
-        first, row, known = self.number_rows(rows.num_rows), 0, (self._owners, self.versions, self._removed)
+        first, row, known = self.num_rows, 0, (self._owners, self.known, self._removed)
+        self.num_rows += rows.num_rows
         while True:
             row = kernels.scan_rows(rows, row, first, *known, self.lines.arrays, is_open)
             if row == rows.num_rows:

@@ -35,30 +35,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.communication import kernels
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.combining.kernels import has_split_terms
 from commanalyzer.communication.combining.reductions import settle
 from commanalyzer.communication.kernels import TermOwners
-from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import Lines, PairUses, UseTable, owner_codes
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.graph.storage.slices import Sliceable, chosen_rows, joined_rows, row_slices
+from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32, Rows
 from commanalyzer.request import DEFAULT_IMBALANCE
-
-
-def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
-    """Return the communication matrix of one decomposition in the ``volume`` model.
-
-    ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
-    ``ConfigError`` if it does not cover the vertices with parts in [0, p).
-    """
-    return charge_volume(graph, part, num_parts, hubs).communication(graph)
 
 
 def charge_volume(
@@ -67,18 +56,18 @@ def charge_volume(
     num_parts: int,
     hubs: Bool | None = None,
     totals: GraphTotals | None = None,
-    rows: Sliceable | None = None,
     work: TermWork | None = None,
     *,
     reads_others: bool = False,
 ) -> Charges:
-    """Return every transfer of one decomposition; arguments and errors as :func:`count_volume`.
+    """Return every transfer of one decomposition in the ``volume`` model.
 
+    ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
+    ``ConfigError`` if it does not cover the vertices with parts in [0, p).
     Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
     combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` and the work of
-    its terms are computed if not given and needed. Where ``rows`` are given, only these are looked at: all
-    others have one owner each. Operands of sums that are sent for others are there, unless sums read other
-    versions (``reads_others``): only the order of events tells.
+    its terms are computed if not given and needed. Operands of sums that are sent for others are there,
+    unless sums read other versions (``reads_others``): only the order of events tells.
     """
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
@@ -86,16 +75,18 @@ def charge_volume(
     owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
     removed = np.zeros(0, np.bool_) if decisions is None else decisions.is_variable
-    uses, kept = UseTable(owners, num_parts, removed, graph.versions), []
-    for piece in row_slices(graph if rows is None else rows):
+    uses, kept, numbers = UseTable(owners, num_parts, removed, graph.versions, owned.totals.writers), [], []
+    for piece in row_slices(graph):
+        first = uses.num_rows
         is_open = uses.add(piece)
         if is_open.any():
             kept.append(chosen_rows(piece, is_open))
+            numbers.append((first + np.flatnonzero(is_open)).astype(np.int32))
     if not kept:
-        return owned.charged(uses, Lines(0, num_parts, is_fold=True).pairs())  # no contributions
-    several = joined_rows(kept)
+        return owned.charged(uses, Lines(0, num_parts, is_wide=True).pairs())  # no contributions
+    several = joined_rows(kept), np.concatenate(numbers)
     kept.clear()
-    others = uses.copy() if has_split_terms(several, owners) else None
+    others = uses.copy() if has_split_terms(several[0], owners) else None
     found = owned.settled(several, uses, owners._replace(readers=owners.readers[:0]))
     del uses  # as large as what follows
     if others is None:
@@ -121,10 +112,10 @@ class _Owned:
     num_parts: int
     reads_others: bool
 
-    def settled(self, rows: Rows, uses: UseTable, owners: TermOwners) -> Charges:
-        """Return every transfer where open ``rows`` are settled with ``owners``; ``uses`` are used up."""
+    def settled(self, several: tuple[Rows, Int32], uses: UseTable, owners: TermOwners) -> Charges:
+        """Return every transfer where open rows are settled with ``owners``; ``uses`` are used up."""
         known = self.num_parts, self.reads_others
-        folded = settle(self.graph, self.totals, rows, owners, uses, *known)
+        folded = settle(self.graph, self.totals, *several, owners, uses, *known)
         return self.charged(uses, folded, splits_terms=len(owners.readers) > 0)
 
     def charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
@@ -151,14 +142,13 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
     read, least = totals.read[uses.value], np.maximum(rounds, most_read)
     periods = np.where((low > least) | (read > rounds), rounds + all_read, rounds)
     low = np.minimum(low, least)
-    high, count = np.maximum(low, np.minimum(uses.total, periods)), np.empty_like(low)
-    kernels.likeliest_folds(low, uses.total, rounds, read, high, count)
+    high = np.maximum(low, np.minimum(uses.total, periods))
     return Transfers(
         uses.value,
         uses.part,
         part[uses.value].astype(np.int32, copy=False),
         totals.combined_at_least(uses.value, low, read),
-        count,
+        low,
         high,
         values_of(graph, "width_bytes", uses.value).astype(np.int64),
     )

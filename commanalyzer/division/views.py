@@ -18,7 +18,6 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.division.coarsening.surface import SharedRows
 from commanalyzer.division.libraries.concurrency import LEAST_SECONDS, LibraryCaller
 from commanalyzer.division.options import is_large
 from commanalyzer.division.selection import Cost, Latest
@@ -85,8 +84,8 @@ class View:
         if known is None:
             give_back()
             if self.singletons is None:
-                found = self.removed, self.totals, SharedRows(self.graph, part, num_parts), self.work
-                known = charge_volume(self.graph, part, num_parts, *found, reads_others=reads_others)
+                found = self.graph, part, num_parts, self.removed, self.totals, self.work
+                known = charge_volume(*found, reads_others=reads_others)
             else:
                 known = charge_hpdc18(self.graph, part, num_parts, self.singletons, self.totals)
             if not reads_others:
@@ -101,8 +100,7 @@ class View:
         if self.singletons is not None:
             return with_singletons(found, graph, part, self.singletons, self.totals), object_bytes
         found = with_collectives(found, charges, exchanges, graph, removed)
-        known = graph, part, removed, self.order, SharedRows(graph, part, charges.num_parts)
-        return with_phases(found, charges, exchanges, *known), object_bytes
+        return with_phases(found, charges, exchanges, graph, part, removed, self.order), object_bytes
 
     def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
         """Return what owners cost, whose ``charges`` and bytes are known."""

@@ -3,8 +3,8 @@
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.structure.hubs import find_hubs
+from tests.counts import count_volume
 from tests.e2e.analysed import HEAD, analyse_text
 from tests.e2e.test_fused_reductions import WAYS, N, owners_in_blocks
 from tests.e2e.theory import heat2d_words_per_step

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.foundation.errors import CompileError
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from tests.counts import count_volume
 from tests.e2e import theory
 from tests.e2e.analysed import analyse_text, flang
 from tests.native import ROOT

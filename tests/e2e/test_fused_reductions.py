@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.contraction.simplify import simplified
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.value_graph import ValueGraph
+from tests.counts import count_volume
 from tests.e2e.analysed import HEAD, flang
 from tests.e2e.theory import heat2d_words_per_step
 from tests.native import ROOT

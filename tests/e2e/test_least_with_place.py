@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.structure.hubs import find_hubs
+from tests.counts import count_volume
 from tests.e2e.analysed import HEAD
 from tests.property.test_flows import check
 from tests.recorded import record_source

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from tests.counts import count_volume
 from tests.recorded import record_source
 
 N = 32

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph, sink_of_source
@@ -16,6 +15,7 @@ from commanalyzer.kernels.learning.runs import runs_of
 from commanalyzer.kernels.tasks.accesses.observer import Ints
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.kernels.tasks.mappers import parse_mapper
+from tests.counts import count_volume
 from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
 from tests.graphs import build, flows_of, row
 from tests.recorded import record_file

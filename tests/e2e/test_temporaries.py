@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.graph.contraction.workspaces import readings
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, ValueGraph
+from tests.counts import count_volume
 from tests.recorded import record_again, record_source
 
 N, WORD_BYTES = 40, 8

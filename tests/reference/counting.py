@@ -64,7 +64,10 @@ def volume_transfers(
     the operands are that the fewest terms read, unless partial sums are read: what costs less for all rows
     together.
     """
-    both = (transfers_with(graph, part, hubs, at_rarest) for at_rarest in (False, True))
+    rows = rows_of(graph)
+    readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
+    chosen = {term.row for term in split_terms(graph, part, hubs, readers)[1]}
+    both = (transfers_with(graph, part, hubs, each, chosen) for each in (None, readers))
     return min(both, key=lambda items: sum(bytes_of(graph, each) for each in items))
 
 
@@ -74,12 +77,18 @@ def bytes_of(graph: ValueGraph, items: dict[Pair, Counts]) -> int:
 
 
 def transfers_with(
-    graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool], at_rarest: bool
+    graph: ValueGraph,
+    part: Sequence[int],
+    hubs: Sequence[bool],
+    readers: Mapping[int, int] | None,
+    chosen_rows: set[int],
 ) -> tuple[dict[Pair, Counts], dict[Pair, Counts]]:
-    """Return the transfers where terms may, or may not, be computed at the rarest of several operands."""
+    """Return the transfers where terms may be computed at the rarest of several operands by ``readers``.
+
+    Rows that leave a choice (``chosen_rows``) are looked at after all others.
+    """
     rows = rows_of(graph)
-    readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
-    forced, terms = split_terms(graph, part, hubs, readers if at_rarest else None)
+    forced, terms = split_terms(graph, part, hubs, readers)
     groups = grouped(rows, terms)
     sent = {key: most_seen(graph, key[0], needs, rows) for key, needs in forced.rows.items()}
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
@@ -93,7 +102,7 @@ def transfers_with(
     for term in (t for g, members in enumerate(groups) if g not in chosen for t in members):
         folds.need(rows[term.row][0], term.home, term.row)
     return (
-        {key: brackets(graph, key[0], needs, rows) for key, needs in expanded.rows.items()},
+        {key: brackets(graph, key[0], needs, rows, chosen_rows) for key, needs in expanded.rows.items()},
         {key: fold_bracket(graph, key[0], needs, rows) for key, needs in folds.rows.items()},
     )
 
@@ -115,7 +124,7 @@ def split_terms(
     forced, rows = Tally(), rows_of(graph)
     terms: list[Term] = []
     for r, (sink, _, foldable, _, row_terms) in enumerate(rows):
-        owner, goes_on = part[sink], versions_read(sink, rows) > max(rounds_of(graph, sink, rows), 1)
+        owner, goes_on = part[sink], versions_read(graph, sink, rows) > max(rounds_of(graph, sink, rows), 1)
         for sources in row_terms:
             plain = [v for v in sources if not hubs[v]]
             home = home_of(plain, part, None if goes_on else readers)
@@ -184,7 +193,9 @@ def choice_bytes(
         sink = rows[members[0].row][0]
         if g not in chosen:
             often = min(max(rows[t.row][1] for t in members), sums_needed(graph, sink, rows))
-            if (seen := versions_read(sink, rows)) > sums_needed(graph, sink, rows):  # between contributions
+            if (seen := versions_read(graph, sink, rows)) > sums_needed(
+                graph, sink, rows
+            ):  # between contributions
                 often = max(often, min(sum(rows[r][1] for r in {t.row for t in members}), seen))
             total += often * int(graph.width_bytes[sink])
             continue
@@ -198,12 +209,12 @@ def choice_bytes(
     return total
 
 
-def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> Counts:
+def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple], late: set[int]) -> Counts:
     """How often a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
     rounds = min(rounds_of(graph, value, rows), versions)
     total, most = sum(rows[r][1] for r in needs), most_seen(graph, value, needs, rows)
-    read = versions_read(value, rows)
+    read = versions_read(graph, value, rows)
     finished = versions if read > rounds_of(graph, value, rows) else rounds
     most_at_all = finished if most <= finished else versions
     steps = [c for _, c, foldable, _, terms in rows if not foldable and any(value in term for term in terms)]
@@ -213,8 +224,23 @@ def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple
     if max(steps, default=0) < int(graph.versions[value]):
         certain -= given
     low = min(most, max(certain, min(max(made), versions)))
-    likely = max(min(most, versions), expected(most, total, min(most_at_all, read)))
-    return low, likely, min(total, most_at_all)
+    told = in_order(graph, value, sorted(needs, key=lambda r: (r in late, r)), rows)
+    return low, max(min(most, versions), min(told, most_at_all, read)), min(total, most_at_all)
+
+
+def in_order(graph: ValueGraph, value: int, needs: list[int], rows: list[RowTuple]) -> int:
+    """Versions of the value that rows see, others behind each that makes it; 0 if one sees all there are."""
+    if versions_read(graph, value, rows) <= max(c for _, c, _, _, ts in rows if any(value in t for t in ts)):
+        return 0
+    total, seen, last = 0, 0, -1
+    for r in needs:
+        maker = max((m for m in range(r) if rows[m][0] == value), default=-1)
+        made, seen = (rows[maker][1] if maker >= 0 else 1), (seen if maker == last else 0)
+        count = most_seen(graph, value, {r}, rows)
+        new = max(count - seen, 0) if 2 * count > made else count
+        new = new if count > made else min(new, made - seen)
+        total, seen, last = total + new, seen + new, maker
+    return total
 
 
 def most_seen(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> int:
@@ -224,28 +250,17 @@ def most_seen(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTupl
     return max(c // n if c % n == 0 else versions for c, n in zip(counts, again, strict=True))
 
 
-def versions_read(value: int, rows: list[RowTuple]) -> int:
+def versions_read(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
     """Versions of the value that rows read, in their order."""
-    total, made, seen, early = 0, 1, 0, 0
+    made = every = int(graph.is_input[value])
+    total, seen, early = 0, 0, 0
     for sink, often, _, _, terms in rows:
-        found = 0
-        if sink == value:  # rows before have read some of these already, in later rounds
-            found = min(early, often)
-            early, made, seen = early - found, often, often if found else 0
+        if sink == value:
+            made, seen, every = often, 0, every + often
         elif any(value in term for term in terms):
-            same = seen if 2 * often > made else 0
-            found = max(min(often - same, made - seen), 0)
-            seen, early = seen + found, max(early, often - made)
-        total += found
-    return total
-
-
-def expected(most: int, total: int, versions: int) -> int:
-    """Versions seen by readers of ``most`` each, drawn independently of each other, ``total`` in all."""
-    if 2 * most > versions or most == total:
-        return min(most, versions)
-    missed = float((1 - most / versions) ** (total / most))
-    return min(total, max(most, round(versions * (1 - missed))))
+            found = max(min(often - (seen if 2 * often > made else 0), made - seen), 0)
+            total, seen, early = total + found, seen + found, max(early, often - made)
+    return total + min(early, every - total)  # rows before have read some already, in later rounds
 
 
 def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
@@ -266,11 +281,10 @@ def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTu
     reads = [count for _, count, _, _, terms in rows for t in terms for v in t if v == sink]
     often = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
     between = sums_needed(graph, sink, rows)
-    low, read = min(often, between), versions_read(sink, rows)
+    low, read = min(often, between), versions_read(graph, sink, rows)
     periods = rounds + sum(reads) if often > between or read > rounds else rounds
     high = max(low, min(sum(counts), periods))
-    count = min(high, max(low, expected(low, sum(counts), max(min(rounds, read), 1))))
-    return min(low, read or low * int(rounds == 1 or not graph.is_register[sink])), count, high
+    return min(low, read or low * int(rounds == 1 or not graph.is_register[sink])), low, high
 
 
 def matrix_of(
@@ -315,7 +329,7 @@ def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence
         for v in (v for term in terms for v in term):
             if not singleton[v] and not singleton[sink] and part[v] != part[sink]:
                 tally.need(v, part[sink], r)
-    return {key: brackets(graph, key[0], needs, rows) for key, needs in tally.rows.items()}
+    return {key: brackets(graph, key[0], needs, rows, set()) for key, needs in tally.rows.items()}
 
 
 def dissolved_rows(graph: ValueGraph, gone: Sequence[bool]) -> dict[RowKey, int]:

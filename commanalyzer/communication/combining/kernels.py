@@ -23,6 +23,7 @@ from commanalyzer.communication.kernels import (
     LineTable,
     TermOwners,
     enter,
+    enter_use,
     find_line,
     home_of,
     is_full,
@@ -302,10 +303,11 @@ def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any) -
 
 @compiled_in_place
 def enter_rows(
-    rows: Any, begin: Any, first_row: Any, owners: Any, versions: Any, lines: Any, fold: Any, runs: Any
+    rows: Any, begin: Any, number: Any, owners: Any, known: Any, lines: Any, fold: Any, runs: Any
 ) -> Any:
     """Enter what rows need: operands where terms are computed, and contributions.
 
+    ``number`` (int32[R]) are those of the rows, ``known`` is of :func:`.kernels.enter_use`.
     ``lines`` are those of what is sent and of contributions, ``fold`` int32[K] that of the contribution of
     each run that is computed where its operands live, -1 for others; ``runs`` are behind. Returns the row it
     stopped at, because there may be too few lines, and the runs behind it.
@@ -323,13 +325,12 @@ def enter_rows(
             if is_remote and home != last_home:
                 last_home, is_sent = home, fold[runs] < 0
                 if not is_sent:
-                    enter(folds, np.int64(fold[runs]), first_row + r, count, count, fresh)
+                    enter(folds, np.int64(fold[runs]), number[r], count, count, fresh)
                 runs += 1
             where = owner if is_sent or not is_remote else home
             for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
                 v = rows.source[i]
                 if owner_of(code[v]) != where:
                     look_ahead(i, rows.source, sent)
-                    seen = times_seen(count, versions, v)
-                    enter(sent, line_of(sent, v, where), first_row + r, count, seen, 0)
+                    enter_use(sent, v, where, number[r], count, known)
     return len(rows.row_sink), runs

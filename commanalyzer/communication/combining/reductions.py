@@ -89,6 +89,7 @@ def settle(
     graph: AnyGraph,
     totals: GraphTotals,
     rows: Rows,
+    number: Int32,
     owners: TermOwners,
     sent: UseTable,
     num_parts: int,
@@ -96,17 +97,18 @@ def settle(
 ) -> PairUses:
     """Enter all expansions that some ``rows`` that fold need, and return their fold contributions.
 
-    What other rows need is in ``sent``, which is added to. With ``reads_others``, sums read other versions of
+    ``number`` (int32[R]) are those of the rows among all. What other rows need is in ``sent``, which is added
+    to. With ``reads_others``, sums read other versions of
     their operands than other rows. Of ``graph``, only vertices are looked at.
     """
-    folds = Lines(graph.num_vertices, num_parts, is_fold=True)
+    folds = Lines(graph.num_vertices, num_parts, is_wide=True)
     remote = _runs(graph, rows, owners, sent, folds)
     groups, combined = _cheaper_to_fold(graph, totals, rows, remote, sent.lines, len(folds), reads_others)
-    first, row, runs = sent.number_rows(rows.num_rows), 0, 0
+    row, runs = 0, 0
     fold = np.where(combined[groups.group], remote.fold, np.int32(-1))
     while True:
         lines = sent.lines.arrays, folds.arrays
-        row, runs = kernels.enter_rows(rows, row, first, owners, sent.versions, lines, fold, runs)
+        row, runs = kernels.enter_rows(rows, row, number, owners, sent.known, lines, fold, runs)
         if row == rows.num_rows:
             return folds.pairs()
         sent.lines.expect(rows.flows_of(row))
@@ -133,7 +135,7 @@ def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: UseTable, folds
     seen, result = frozen(seen, np.uint32), kernels.Runs(fold, row, item_end, own_bytes, item)
     at, runs = 0, 0
     while True:
-        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.versions, sent.lines.arrays)
+        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.known[0], sent.lines.arrays)
         at, runs = kernels.split_rows(rows, at, operands, folds.arrays, result, runs)
         if at == rows.num_rows:
             items = int(item_end[runs - 1]) if runs else 0

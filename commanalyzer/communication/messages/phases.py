@@ -33,7 +33,7 @@ from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import pairs
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.foundation.compiled import compiled_in_place, frozen
-from commanalyzer.graph.storage.slices import Sliceable, row_slices
+from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows
 
@@ -133,12 +133,11 @@ def with_phases(
     part: Int32,
     hubs: Bool,
     order: StepOrder | None,
-    rows: Sliceable | None = None,
 ) -> Communication:
     """``communication`` of ``charges`` that also says what is exchanged one after another in every step.
 
     In ``exchanges``, ``hubs`` (bool[V]), which travel by collectives and belong to no phase, are told apart.
-    ``part`` is int32[V], ``order`` that of the statements. Rows that are not in ``rows`` have one owner each.
+    ``part`` is int32[V], ``order`` that of the statements.
     """
     if order is None:
         return communication
@@ -146,7 +145,7 @@ def with_phases(
     groups = _every_step(number, exchanges.rounds)
     if len(groups) < 2:
         return communication
-    readers = _remote_readers(graph, part, charges, hubs, order, rows)
+    readers = _remote_readers(graph, part, charges, hubs, order)
     phase = _phases(groups, readers, order)
     count = int(phase.max(initial=-1)) + 1
     if count < 2:
@@ -172,9 +171,7 @@ def _every_step(number: Int64, rounds: Int64) -> Int64:
     return groups[most_rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
 
 
-def _remote_readers(
-    graph: AnyGraph, part: Int32, charges: Charges, hubs: Bool, order: StepOrder, some: Sliceable | None
-) -> Bool:
+def _remote_readers(graph: AnyGraph, part: Int32, charges: Charges, hubs: Bool, order: StepOrder) -> Bool:
     """bool[N, N], the column site reads values of the row site that were sent to its node; hubs aside."""
     n, sent, main = len(graph.sites), charges.expand.value, order.totals.site
     is_sent = np.zeros(graph.num_vertices, dtype=np.bool_)
@@ -183,7 +180,7 @@ def _remote_readers(
     found = np.zeros((n, n), dtype=np.bool_)
     arriving = pairs(sent, charges.expand.receiver, charges.num_parts)  # ascending, as they are
     known = frozen(part, np.int32), is_sent, arriving, charges.num_parts, frozen(main, np.int32)
-    for rows in row_slices(graph if some is None else some):
+    for rows in row_slices(graph):
         if np.count_nonzero(found) == most:
             break
         note_arrivals(rows, *known, found)

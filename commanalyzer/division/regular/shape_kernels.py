@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from commanalyzer.division.coarsening.kernels import grown, slot
-from commanalyzer.foundation.compiled import compiled, compiled_in_place
+from commanalyzer.division.coarsening.kernels import slot
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.graph.value_graph import Int64
 
 LAGS = 4  # distances up to it are not tallied; as many elements read before one are looked at
@@ -51,24 +51,31 @@ def new_streams() -> Streams:
     return Streams(labels, latest, step, *np.zeros((2, PLACES), np.int64))
 
 
-@compiled
-def _noted(array: Any, distance: Any, kind: Any, tally: Any) -> Any:
-    """Return the tally with a distance noted, unless it is short."""
+def new_reads(flows: int, arrays: int) -> tuple[Int64, Int64, Int64, Int64]:
+    """Return room for what rows of at most so many flows read."""
+    latest, ring = np.full(arrays, -1, np.int64), np.zeros((arrays, LAGS), np.int64)
+    return np.empty(flows, np.int64), latest, ring, np.zeros(arrays, np.int64)
+
+
+@compiled_inline
+def _note(array: Any, distance: Any, kind: Any, tally: Any) -> None:
+    """Note a distance, unless it is short; there must be room."""
     keys, times, entries = tally
     if distance > LAGS:
         key = (np.int64(array) << ARRAY_BITS) | distance
         h = slot(keys, key)
         if keys[h] != key:
-            if 2 * entries[0] + 4 > len(keys):
-                keys, times = grown(keys, times)
-                h = slot(keys, key)
             keys[h] = key
             entries[0] += 1
         times[h, kind] += 1
-    return Tally(keys, times, entries)
 
 
 @compiled
+def _sort(place: Any) -> None:
+    place.sort()
+
+
+@compiled_in_place
 def _places(first: Any, last: Any, source: Any, index: Any, owner: Any, place: Any, latest: Any) -> Any:
     """Write the elements read to ``place`` as (array << 40) | index, in order; return how many.
 
@@ -87,7 +94,7 @@ def _places(first: Any, last: Any, source: Any, index: Any, owner: Any, place: A
     for i in range(n):
         latest[place[i] >> ARRAY_BITS] = -1
     if not rises:
-        place[:n].sort()
+        _sort(place[:n])
     return n
 
 
@@ -102,8 +109,8 @@ def note_results(rows: Any, index: Any, owner: Any) -> None:
                 owner[only], index[only] = owner[sink], index[sink]
 
 
-@compiled
-def _loop_steps(rows: Any, r: Any, index: Any, owner: Any, streams: Any, tally: Any) -> Any:
+@compiled_in_place
+def _note_loop_steps(rows: Any, r: Any, index: Any, owner: Any, streams: Any, tally: Any) -> None:
     """Follow the stream of a row and tally how far the loop that goes on has moved each place.
 
     A step other than before ends the innermost loop: the row begins its next run, and where the run before
@@ -121,57 +128,47 @@ def _loop_steps(rows: Any, r: Any, index: Any, owner: Any, streams: Any, tally: 
         label = label * 1_000_003 + arrays[k] + 1
     label &= np.int64(0x7FFFFFFFFFFFFFFF)
     h = label & (len(labels) - 1)
-    if labels[h] != label:
-        labels[h] = label
-        for depth in range(DEPTH):
-            latest[h, depth] = at
-            step[h, depth, PLACES] = -1
-        return tally
+    is_new, labels[h] = labels[h] != label, label
     for depth in range(DEPTH):
-        known, same = step[h, depth, PLACES] >= 0, True
+        same = True
         for k in range(PLACES):
             same = same and (arrays[k] < 0 or at[k] - latest[h, depth, k] == step[h, depth, k])
-        if not known or same:
-            for k in range(PLACES):
-                if arrays[k] >= 0:
-                    moved = at[k] - latest[h, depth, k]
-                    step[h, depth, k] = moved
-                    tally = _noted(arrays[k], abs(moved), LOOPS + depth, tally)
-            step[h, depth, PLACES] = 1
-            latest[h, depth] = at
+        goes_on = not is_new and (same or step[h, depth, PLACES] < 0)
+        for k in range(PLACES):
+            if goes_on and arrays[k] >= 0:
+                step[h, depth, k] = at[k] - latest[h, depth, k]
+                _note(arrays[k], abs(step[h, depth, k]), LOOPS + depth, tally)
+            latest[h, depth, k] = at[k]
+        step[h, depth, PLACES] = 1 if goes_on else -1
+        if goes_on:
             break
-        step[h, depth, PLACES] = -1
-        latest[h, depth] = at
-    return tally
 
 
-@compiled
+@compiled_in_place
 def tally_distances(
-    rows: Any, num_rows: Any, index: Any, arrays: Any, owner: Any, streams: Any, tally: Any
+    rows: Any, begin: Any, end: Any, index: Any, owner: Any, read: Any, streams: Any, tally: Any
 ) -> Any:
-    """Tally distances between elements that are read together or next in a loop; return it, maybe larger.
+    """Tally distances between elements that are read together or next in a loop.
 
-    ``num_rows`` rows of the slice are looked at. ``index`` is the place of each vertex in its array, below
-    2^40, ``owner`` the number of this, of so many ``arrays``. ``streams`` of :func:`new_streams` and
-    ``tally`` change.
+    Rows ``begin`` to ``end - 1`` of the slice are looked at, up to the first for which there may be too
+    little room in ``tally``: its number is returned. ``index`` is the place of each vertex in its array,
+    below 2^40, ``owner`` the number of this. ``read`` is of :func:`new_reads`, ``streams`` of
+    :func:`new_streams`; they and ``tally`` change.
     """
     source, term_ptr, source_ptr = rows.source, rows.term_ptr, rows.source_ptr
-    most = 0
-    for r in range(num_rows):
-        most = max(most, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]])
-    place, latest = np.empty(most, np.int64), np.full(arrays, -1, np.int64)
-    ring, read = np.zeros((arrays, LAGS), np.int64), np.zeros(arrays, np.int64)
-    for r in range(num_rows):
+    place, latest, ring, count = read
+    for r in range(begin, end):
         first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
-        tally = _loop_steps(rows, r, index, owner, streams, tally)
+        if 2 * (tally.entries[0] + LAGS * (last - first) + DEPTH * PLACES) > len(tally.keys):
+            return r
+        _note_loop_steps(rows, r, index, owner, streams, tally)
         n = _places(first, last, source, index, owner, place, latest)
         for i in range(n):
             a, where = place[i] >> ARRAY_BITS, place[i] & ((np.int64(1) << ARRAY_BITS) - 1)
-            for lag in range(1, min(read[a], LAGS) + 1):
-                distance = where - ring[a, (read[a] - lag) % LAGS]
-                tally = _noted(a, distance, GAPS, tally)
-            ring[a, read[a] % LAGS] = where
-            read[a] += 1
+            for lag in range(1, min(count[a], LAGS) + 1):
+                _note(a, where - ring[a, (count[a] - lag) % LAGS], GAPS, tally)
+            ring[a, count[a] % LAGS] = where
+            count[a] += 1
         for i in range(n):
-            read[place[i] >> ARRAY_BITS] = 0
-    return tally
+            count[place[i] >> ARRAY_BITS] = 0
+    return end

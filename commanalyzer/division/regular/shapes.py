@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from commanalyzer.division.coarsening.kernels import grown
 from commanalyzer.division.regular import shape_kernels as kernels
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
@@ -343,9 +344,13 @@ def tally_distances(
     for piece in row_slices(graph):
         kernels.note_results(piece, index, owner)
     for piece in row_slices(graph):
-        rows = -(-piece.num_rows // share)  # all, or a share of those of a large graph
-        before = int(tally.entries[0])
-        tally = kernels.tally_distances(piece, rows, index, arrays, owner, streams, tally)
+        row, rows = 0, -(-piece.num_rows // share)  # all, or a share of those of a large graph
+        before, flows = int(tally.entries[0]), np.diff(piece.source_ptr[piece.term_ptr[: rows + 1]])
+        reads = kernels.new_reads(flows.max(initial=0), arrays)
+        known = rows, index, owner, reads, streams
+        while (row := kernels.tally_distances(piece, row, *known, tally)) < rows:
+            keys, times = grown(tally.keys, tally.times)
+            tally = kernels.Tally(keys, times, tally.entries)
         if tally.entries[0] - before > _NEW_DISTANCES:
             share *= _FEWER
     keys, times, _ = tally

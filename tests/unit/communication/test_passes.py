@@ -1,13 +1,11 @@
 """Counting while rows pass by: slices of a graph give what the whole gives, many uses what few give."""
 
 from dataclasses import fields
-from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication import kernels
 from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
@@ -45,15 +43,6 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
     arguments = (hubs, part, case.num_parts, folded, totals.readers if whole.splits_terms else None)
     work = work_by_value(graph, term_work(graph), *arguments)
     assert work_by_value(large, term_work(large), *arguments).tolist() == work.tolist()
-
-
-@given(cases(), st.integers(1, 6))
-@settings(max_examples=20, deadline=None)
-def test_row_numbers_begin_again(case: Case, flows: int) -> None:
-    graph, (hubs, part, whole) = case.graph, charged(case)
-    with patch.object(kernels, "MOST_ROWS", 3):
-        found = charge_volume(LargeGraph(GraphStore.of(graph), flows), part, case.num_parts, hubs)
-    assert_equal(found, whole)
 
 
 @given(cases())

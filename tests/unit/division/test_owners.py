@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.division.libraries.metis import partition
 from commanalyzer.division.owners import owners_in
@@ -14,6 +13,7 @@ from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.value_graph import Bool, HomeKind, HomeObject, Int32, ValueGraph
+from tests.counts import count_volume
 from tests.graphs import build, chain, folded, homed, row
 
 

@@ -1,6 +1,7 @@
 """Transfers put together: what a plain table of all of them gives, for any number of them."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
-from commanalyzer.communication.totals import GraphTotals
+from commanalyzer.communication.totals import totals_of
 from commanalyzer.graph.value_graph import Int32, ValueGraph
 from tests.graphs import build
 
@@ -21,11 +22,6 @@ Item = tuple[int, ...]  # value, sender, receiver behind it, least and more tran
 
 def _graph() -> ValueGraph:
     return build(VALUES, [], exits=EXITS)
-
-
-def _totals() -> GraphTotals:
-    ones, reads = np.ones(VALUES, np.int32), np.ones((2, VALUES), np.int64)
-    return GraphTotals(ones, SITE.copy(), ones, reads, reads[0], ones > 1, reads[0])
 
 
 def _transfers(items: list[Item]) -> Transfers:
@@ -47,7 +43,7 @@ ITEMS = st.lists(st.tuples(*(st.integers(*ends) for ends in _RANGES)))
 @settings(max_examples=100, deadline=None)
 def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]) -> None:
     graph, kinds = _graph(), (_transfers(folds), _transfers(sent))
-    found = Exchanges.of(kinds, PARTS, graph, _totals(), HUBS)
+    found = Exchanges.of(kinds, PARTS, graph, replace(totals_of(graph), site=SITE.copy()), HUBS)
     per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)
     moved = np.zeros((PARTS, PARTS), dtype=np.int64)
     objects = np.zeros(len(graph.objects), dtype=np.int64)
@@ -82,12 +78,7 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
     value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
     item = Transfers(value, sender, receiver, count, count, count, np.full(n, 8, dtype=np.int64))
-    one = np.ones(1, dtype=np.int32)
-    none = np.zeros(1, np.int32)
-    totals = GraphTotals(
-        one, none, none, np.zeros((2, 1), np.int64), np.zeros(1, np.int64), none > 0, np.ones(1, np.int64)
-    )
-    found = Exchanges.of((item,), parts, graph, totals)
+    found = Exchanges.of((item,), parts, graph, totals_of(graph))
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count
     assert len(found.rounds) == n

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.division.libraries.hypergraph import Hypergraph
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import ValueGraph
+from tests.counts import count_volume
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
 

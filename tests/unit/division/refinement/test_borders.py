@@ -1,20 +1,16 @@
 """Rows beside borders: they have all pins of the nets that a refinement of borders may change."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.coarsening.coarse import build_coarse, build_nets, work_by_number
 from commanalyzer.division.coarsening.neighbours import Neighbours
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
 from commanalyzer.division.refinement.borders import _is_everywhere, _least_gain, _numbered, refine_borders
 from commanalyzer.division.refinement.refine import LEAST_GAIN
-from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, flows_of, row
 from tests.strategies import graphs, loop_graphs
@@ -68,24 +64,6 @@ def test_what_moves_together_is_in_one_part(graph: ValueGraph, num_parts: int, d
     start = np.concatenate((np.arange(num_parts), part[first]))
     assert start[number].tolist() == part.tolist()
     assert len(set(number.tolist())) == len(set(part.tolist())) == len(first)
-
-
-@given(graphs(registers=True) | loop_graphs(), st.integers(1, 4), st.integers(1, 30), st.data())
-@settings(max_examples=150, deadline=None)
-def test_bytes_are_of_all_rows(graph: ValueGraph, num_parts: int, flows: int, data: st.DataObject) -> None:
-    v = graph.num_vertices
-    removed = np.array(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=v, max_size=v)))
-    cuts = np.array(data.draw(st.lists(st.integers(0, v), max_size=4)), np.int64)
-    part = (np.sum(np.arange(v)[:, None] >= cuts, axis=1) % num_parts).astype(np.int32)
-    moved = data.draw(st.lists(st.integers(0, v - 1), max_size=2))
-    part[moved] = num_parts - 1
-    expected = charge_volume(graph, part, num_parts, removed)
-    for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
-        rows = SharedRows(item, part, num_parts)
-        found = charge_volume(item, part, num_parts, removed, rows=rows)
-        for one, other in ((found.expand, expected.expand), (found.fold, expected.fold)):
-            for name in (f.name for f in fields(one)):
-                assert getattr(one, name).tolist() == getattr(other, name).tolist()
 
 
 @given(graphs(registers=True) | loop_graphs(), st.integers(2, 4), st.data())

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.regular.layouts import Cut, Layouts
 from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
 from commanalyzer.graph.value_graph import Bool, ValueGraph
+from tests.counts import count_volume
 from tests.graphs import Row, build, folded, homed
 from tests.unit.division.measures import none_removed, portfolio_of
 from tests.unit.division.regular.test_divisions import shaped, with_arrays

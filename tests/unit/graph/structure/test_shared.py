@@ -6,7 +6,6 @@ from commanalyzer.division.coarsening.surface import SharedRows
 from commanalyzer.graph.storage.slices import joined_rows, row_slice
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph
-from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs
 
 
@@ -14,12 +13,6 @@ def counted_owners_of(graph: ValueGraph, owner: list[int], row: int, num_owners:
     first, last = graph.rows.source_ptr[graph.rows.term_ptr[row : row + 2]]
     values = [graph.rows.row_sink[row], *graph.rows.source[first:last]]
     return {owner[v] for v in values if 0 <= owner[v] < num_owners}
-
-
-def test_a_stencil_in_halves_shares_the_rows_beside_the_cut() -> None:
-    halves = np.array([int(v % 100 >= 50) for v in range(200)], np.int32)
-    (rows,) = SharedRows(chain(100), halves, 2).slices()
-    assert rows.row_sink.tolist() == [149, 150]
 
 
 @given(graphs() | loop_graphs(), st.integers(1, 3), st.integers(1, 30), st.data())

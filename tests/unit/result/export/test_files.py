@@ -13,13 +13,13 @@ import pytest
 from scipy.io import mmread
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.volume import count_volume
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.result.export import files
 from commanalyzer.result.export.files import Measurement, write_extrap, write_extrap_text
 from commanalyzer.scaling.laws.document import import_models, measurements, second_opinion
 from commanalyzer.scaling.laws.formula import law_text
+from tests.counts import count_volume
 from tests.graphs import build, folded, grid, grid_parts, row
 
 

@@ -1,0 +1,18 @@
+"""Communication of owners that a test gives, in the ``volume`` model and as the paper counts it."""
+
+from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.totals import totals_of
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.graph.storage.store import AnyGraph
+from commanalyzer.graph.value_graph import Bool, Int32, UInt8
+
+
+def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
+    return charge_volume(graph, part, num_parts, hubs).communication(graph)
+
+
+def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8) -> Communication:
+    totals = totals_of(graph)
+    charges = charge_hpdc18(graph, part, num_parts, singletons, totals)
+    return with_singletons(charges.communication(graph, totals), graph, part, singletons, totals)
