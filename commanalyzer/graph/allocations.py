@@ -106,6 +106,11 @@ class Allocations:
         strides = (layout.row,) if layout.row else found.strides
         return replace(found, key=key, name=name, offset=start, size_bytes=size, strides=strides)
 
+    def members(self, number: int) -> tuple[ObjectRecord, ...]:
+        """Members of the structure that a path allocates, if it allocates a single one."""
+        whole, is_one = self.record(number, 0), self.layout(number).is_one_block
+        return whole.members if is_one and whole.size_bytes == whole.record_bytes else ()
+
     def records(self) -> Iterator[tuple[int, ObjectRecord]]:
         """All objects, with the number of their path."""
         for number in range(len(self._calls) + len(self._last)):
@@ -130,6 +135,7 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
         holder = call.holders.get(min(call.holders, default=RESULT) if where is None else where, Holder())
         if is_result:  # the first pointer that is kept is that to the block; others lead to it
             found = replace(found, record_bytes=holder.record_bytes, strides=holder.strides)
+            found = replace(found, parts=holder.parts)
             is_result = holder.root is Root.RESULT
         if holder.root is Root.VARIABLE:
             name = _name(holder, whole, inner)

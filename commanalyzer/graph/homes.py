@@ -213,7 +213,7 @@ def parts_of(
     sites: SiteTable, trace: Trace, allocations: Allocations, tables: Tables
 ) -> dict[tuple[int, int], tuple[ObjectRecord, ...]]:
     """Arrays in the objects of a recording, in order, by kind and number of the extent."""
-    found = {(EXTENT_GLOBAL, n): record.parts for n, record in enumerate(sites.globals) if record.parts}
+    found = {(EXTENT_GLOBAL, n): record.members for n, record in enumerate(sites.globals) if record.parts}
     noted = trace.extents[trace.extents["kind"] == EXTENT_PART]
     if not len(noted):
         return found
@@ -262,9 +262,8 @@ def _arrays(
     pieces = _joined([first[start] for start in sorted(first)], end)
     bounds = [piece.start for piece in pieces] + [end]
     if pieces and bounds[0] > whole.offset:
-        yield replace(
-            own, key=f"{key}+{whole.offset}", offset=whole.offset, size_bytes=bounds[0] - whole.offset
-        )
+        size = bounds[0] - whole.offset
+        yield replace(own, key=f"{key}+{whole.offset}", offset=whole.offset, size_bytes=size)
     paths = [piece.path for piece in pieces]
     for n, piece in enumerate(pieces):
         record = allocations.named(piece.path)
@@ -361,8 +360,8 @@ class Names:
         One number for all where the extent is one object.
         """
         kind, number = int(extent["kind"]), int(extent["object"])
-        parts = self._parts.get((kind, number), ())
-        if not parts:
+        members = self._allocations.members(number) if kind == EXTENT_HEAP else ()
+        if not (parts := members or self._parts.get((kind, number), ())):
             return self._of_whole(extent, within)
         starts = np.array([part.offset for part in parts])
         sizes = np.array([part.size_bytes or _NO_END for part in parts])
@@ -392,13 +391,10 @@ class Names:
         records = self._sites.frames[number]
         offsets = np.array([r.offset for r in records], dtype=np.int64)
         which = np.searchsorted(offsets, within, side="right") - 1
-        size = int(extent["size"])  # of arrays of variable length
-        numbers = np.array(
-            [
-                self._number((kind, number, i, depth), HomeKind.STACK, r, r.size_bytes or size, depth)
-                for i, r in enumerate(records)
-            ]
-        )
+        numbers = np.zeros(len(records), np.int64)
+        for i in np.unique(which).tolist():  # one step per variable
+            size = records[i].size_bytes or int(extent["size"])  # of arrays of variable length
+            numbers[i] = self._number((kind, number, i, depth), HomeKind.STACK, records[i], size, depth)
         return numbers[which], offsets[which]
 
     def _of_heap(self, path: int, within: Int64, end: int) -> tuple[Int64 | int, Int64 | int]:
@@ -431,12 +427,8 @@ class Names:
             number = self._numbers[key] = len(self.objects)
             name = record.name if depth == 0 else f"{record.name} (depth {depth})"
             place, function = record.place, source_name(record.function)
-            self.objects.append(
-                HomeObject(
-                    *(kind, name, function, place.file, place.line, size, record.key, depth),
-                    *(record.strides, record.record_bytes),
-                )
-            )
+            known = kind, name, function, place.file, place.line, size, record.key, depth
+            self.objects.append(HomeObject(*known, record.strides, record.record_bytes))
         elif size > self.objects[number].size_bytes:
             self.objects[number] = replace(self.objects[number], size_bytes=size)
         return number

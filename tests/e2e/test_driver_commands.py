@@ -138,7 +138,9 @@ def test_options_of_the_fortran_language_hold_for_the_ir(project: Project) -> No
     flang()
     text = "      program wide\n      real x(8)\n      x = 1\n      print *, sum(x), kind(x)\n      end\n"
     project.write({"wide.txt.F": text})
-    done = project.run("commanalyzer-fc -fdefault-real-8 -fmax-array-constructor=99 wide.txt.F -o prog")
+    done = project.run(
+        "commanalyzer-fc -fdefault-real-8 -fmax-array-constructor=99 wide.txt.F -Wl,-s,-O1 -o prog"
+    )
     assert done.err == "commanalyzer: warning: unknown options are left out: -fmax-array-constructor=99\n"
     assert project.run("./prog").out.split() == ["8.", "8"]
     assert "[8 x double]" in project.records("prog")[0].payload.decode()

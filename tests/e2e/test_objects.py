@@ -95,7 +95,7 @@ def test_arrays_in_one_block() -> None:
     assert statics == {
         "fixed.a": (declared("pools.c", "double a[30]"), 240),
         "fixed.b": (declared("pools.c", "double b[6][5]"), 240),
-        "fixed": (declared("pools.c", "} fixed"), 488),  # what is no array: its scalar
+        "fixed.scale": (declared("pools.c", "double scale"), 8),
     }
 
 
@@ -188,31 +188,78 @@ def test_what_the_compiler_makes_of_a_loop_over_a_range_is_a_temporary() -> None
 def test_what_the_library_sums_has_the_name_and_line_of_the_call() -> None:
     text = """#include <cstdio>
 #include <numeric>
-double v[64];
-int main(int n, char **) {
-  for (int i = 0; i < 64; i++) v[i] = n * i % 7;
+double v[64]; int main(int n, char **) { for (int i = 0; i < 64; i++) v[i] = n * i % 7;
   std::printf("%g", std::accumulate(v, v + 64, 0.0));
 }"""
-    graph = record_source(text, suffix=".cpp").graph
-    sums = [(o.name, o.line, o.file[-4:]) for o in graph.objects if o.kind is HomeKind.REGISTER]
-    assert sums == [("std::accumulate(v, v + 64, 0.0)", 6, ".cpp")]
+    objects = record_source(text, suffix=".cpp").graph.objects
+    sums = [(o.name, o.line, o.file[-4:]) for o in objects if o.kind is HomeKind.REGISTER]
+    assert sums == [("std::accumulate(v, v + 64, 0.0)", 4, ".cpp")]
 
 
-def test_rows_that_the_library_copies_are_those_of_the_vector_of_vectors() -> None:
+def test_what_a_fortran_call_passes_has_the_name_of_its_argument() -> None:
+    text = """program p
+  real(8) :: v(50), w(50)
+  do i = 1, 50; v(i) = i * 0.5d0; w(i) = i * i; end do
+  call show(2, sum(v))
+  if (v(1) < w(20)) call show(n=1, s=dot_product(v, w) &
+    / 2)
+  call show(int(v(1)), sum(w))
+contains
+recursive subroutine show(n, s)
+  real(8), intent(in) :: s
+  print *, s; if (n > 0) call show(n - 1, s)
+end subroutine
+end program
+"""
+    flang()
+    objects = record_source(text, suffix=".f90").graph.objects
+    names = {o.name for o in objects if o.kind is HomeKind.REGISTER}
+    assert names == {"sum(v)", "dot_product(v,w)/2", "show(int(v(1)),sum(w))"}
+
+
+def test_what_moves_along_rows_or_elements_or_copies_them_does_not_name_the_array() -> None:
     text = """
         #include <vector>
-        using Grid = std::vector<std::vector<double>>;
-        int main() {
-          Grid first(20, std::vector<double>(20));
-          for (int i = 0; i < 400; i++) first[i / 20][i % 20] = i % 7;
-          Grid next = first;
-          for (int i = 20; i < 400; i++) next[i / 20][i % 20] += 0.5 * first[i / 20 - 1][i % 20];
-          double sum = 0;
-          for (int i = 0; i < 400; i++) sum += next[i / 20][i % 20];
+        int main(int n, char **) {
+          std::vector<std::vector<double>> x(20, std::vector<double>(20));
+          for (auto &row : x) for (auto &e : row) e = 0.5 * n;
+          double *w = new double[400], sum = 0;
+          for (double *p = w; p < w + 400; ++p) *p = n;
+          for (int i = 20; i < 400; i++) w[i] += x[i / 20][i % 20] * w[i - 20];
+          for (double *p = w; p < w + 400; ++p) sum += *p;
+          auto next = x;
+          for (auto &row : next) for (auto &e : row) sum += e *= 0.5;
           printf("%g\\n", sum);
         }"""
     graph = record_source(text, suffix=".cpp").graph
-    assert {o.name for o in graph.objects if o.kind is HomeKind.HEAP} == {"first", "next"}
+    heap = {o.name for o in graph.objects if o.kind is HomeKind.HEAP}
+    assert heap - {"temporary"} == {"x", "w", "next"}  # what the rows are copies of
+
+
+def test_members_of_structures_are_objects_wherever_these_live() -> None:
+    """A complex number and a union are one each, an array in the library's wrapper has the user's name."""
+    text = """
+        #include <array>
+        #include <complex>
+        struct Vec { double x, y; };
+        struct Sim {
+          double dt; std::complex<double> z; std::array<double, 3> o; struct { Vec g; double h[4]; } in;
+          union { double d; long l; } u; struct { double low; };
+        };
+        [[gnu::noinline]] void step(Sim &s, double n) {
+          s.dt += n; s.z += n; s.o[2] += s.o[1]; s.in.g.y += n; s.in.h[3] += n; s.u.d += n; s.low += n;
+        }
+        int main(int n, char **) {
+          static Sim fixed; Sim local = {}, *s = new Sim();
+          std::array<double, 2> plain = {1. * n, 2.};
+          for (Sim *each : {s, &local, &fixed}) for (int k = 0; k < 3; k++) step(*each, plain[n % 2]);
+        }"""
+    graph, of = record_source(text, suffix=".cpp").graph, ("fixed", "local", "s")
+    sizes = {"dt": 8, "z": 16, "o": 24, "in.g.y": 8, "in.h": 32, "u": 8, "low": 8}
+    members = {f"{whole}.{name}": size for whole in of for name, size in sizes.items()}
+    assert {
+        o.name: o.size_bytes for o in graph.objects if "." in o.name and "output" not in o.name
+    } == members
 
 
 def test_a_division_names_an_array_by_its_member() -> None:

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,11 +58,7 @@ Read = Callable[[Path], int]
 
 @dataclass(frozen=True)
 class Kind:
-    """Files of one kind.
-
-    Attributes:
-        readers: What reads it; returns an exit status.
-    """
+    """Files of one kind; what reads them returns an exit status."""
 
     name: str
     make: Callable[[Path], None]
@@ -130,17 +126,10 @@ def _command(*arguments: str) -> Read:
     """The command line, with the file in the place of FILE and its folder in that of FOLDER."""
 
     def read(path: Path) -> int:
-        places = {"FILE": str(path), "FOLDER": str(path.parent)}
-        given = [_replaced(argument, places) for argument in arguments]
-        return command_line(given)
+        named = (argument.replace("FILE", str(path)) for argument in arguments)
+        return command_line([argument.replace("FOLDER", str(path.parent)) for argument in named])
 
     return read
-
-
-def _replaced(text: str, places: Mapping[str, str]) -> str:
-    for name, place in places.items():
-        text = text.replace(name, place)
-    return text
 
 
 def _called(function: Callable[[Path], object]) -> Read:
@@ -187,8 +176,7 @@ def _copy(source: str) -> Callable[[Path], None]:
     return make
 
 
-_GRID = """double grid[12][12];
-int main(int count, char **names) {
+_GRID = """double grid[12][12]; int main(int count, char **names) {
     for (int k = 0; k < 144; k++) grid[k / 12][k % 12] = count * k;
     for (int k = 12; k < 144; k++) grid[k / 12][k % 12] += grid[k / 12 - 1][k % 12];
     return grid[11][11] < 0;
@@ -275,11 +263,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file.
-
-    Attributes:
-        problem: What is wrong with how it was read; empty for nothing.
-    """
+    """What became of one file, and what is wrong with how it was read, empty for nothing."""
 
     problem: str
     is_refused: bool

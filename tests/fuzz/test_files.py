@@ -11,5 +11,6 @@ from tests.fuzz.files import KINDS, Trial
 def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
     (good := tmp_path / "good").mkdir()
     trial = Trial(KINDS[name], good)
-    outcomes = {seed: trial.run(seed, tmp_path / str(seed)) for seed in range(1, 7)}
+    seeds = (*range(1, 6), 1015)  # the last one's laws have an error of 1e308, which cannot be squared
+    outcomes = {seed: trial.run(seed, tmp_path / str(seed)) for seed in seeds}
     assert {seed: problem for seed, (_, problem) in outcomes.items() if problem} == {}

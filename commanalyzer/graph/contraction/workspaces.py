@@ -444,7 +444,7 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     for number, variable in enumerate(sites.globals):
         known[HomeKind.GLOBAL, variable.key] = (EXTENT_GLOBAL, number, 0)
     for number, block in Allocations(sites.allocations, trace).records():
-        known[HomeKind.HEAP, block.key.partition("+")[0]] = (EXTENT_HEAP, number, HEADER_BYTES)
+        known[HomeKind.HEAP, block.key.partition("+")[0]] = (EXTENT_HEAP, number, 0)
     for number, frame in enumerate(sites.frames):
         for record in frame:
             known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
@@ -452,5 +452,6 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     for item in graph.objects:
         key, _, start = item.key.partition("+")  # where it begins, if it is not what begins there
         extent, number, first = known.get((item.kind, key), (0, 0, 0))
-        rows.append((extent, number, item.depth, int(start) if start else first))
+        begin = int(start or HEADER_BYTES * (item.kind is HomeKind.HEAP))
+        rows.append((extent, number, item.depth, first + begin))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)

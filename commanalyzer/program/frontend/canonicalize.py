@@ -44,9 +44,8 @@ def canonicalize(
     """Canonical text of all modules linked together.
 
     Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
-    simplified and closed-SSA form, no critical edges, every value named, one result per operation; what an
-    iteration stored is loaded by the next one (:mod:`commanalyzer.program.frontend.forwarding`); vectors that
-    are carried from block to block are taken apart (:mod:`commanalyzer.program.frontend.forwarding`).
+    simplified and closed-SSA form, no critical edges, every value named, one result per operation; what
+    :mod:`commanalyzer.program.frontend.forwarding` makes of values carried from block to block.
 
     The region names are those of functions that must survive as functions, by source or IR name, and of
     marks. ``shared`` says how many of the modules belong to each shared object of the program; they stand

@@ -8,17 +8,9 @@ These are conditions of loops that contain other loops, or call functions that d
 innermost ones belongs to one element), and that lead on in the program (not to its abort), but not counts
 of rounds, or pointers. What is computed and printed is stored, too: somebody has to have it, not everybody.
 
-What decides whether an element is stored at all (``if (n == 3) alive[i] = 1;``) is a source of it.
-
-``alive[i] = n == 3 ? 1 : alive[i]`` says the same, and compilers write one for the other where they may. So
-that both have the same flows, a store under a condition on elements of arrays stores what the condition
-selects in the canonical module, with the same value on both sides. Where nothing is stored instead, and the
-place does not depend on data, it is said to store what is there: the owner has to decide in either case. (It
-is recorded, not done: memory may be read-only.)
-
-Only conditions of the round count, as elsewhere: not those of loops around, of loop trips, of ways out of a
-loop, or those of a store that adds to what is there, keeps an extremum, or copies: a copy is known by what it
-is a copy of.
+What decides whether an element is stored at all (``if (n == 3) alive[i] = 1;``) is a source of it: its store
+says what the condition selects, as in ``alive[i] = n == 3 ? 1 : alive[i]``. Why, and which conditions count,
+is in ``docs/explanation/decisions/0049-guarded-stores.md``.
 """
 
 from __future__ import annotations

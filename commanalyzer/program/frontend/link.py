@@ -99,14 +99,9 @@ def _failure(output: ToolOutput, timeout_s: float) -> RuntimeBuildError:
         return BuildTimeoutError(f"expected code generation and linking to end within {timeout_s:.0f} s")
     text = output.last_lines()
     missing = "undefined symbol" in text or "undefined reference" in text
-    return RuntimeBuildError(
-        f"code generation or linking failed:\n{text or 'no message'}",
-        hint=(
-            'give the file that defines the missing symbols, or the library with --ldflags "-L... -l..."'
-            if missing
-            else ""
-        ),
-    )
+    hint = 'give the file that defines the missing symbols, or the library with --ldflags "-L... -l..."'
+    failed = f"code generation or linking failed:\n{text or 'no message'}"
+    return RuntimeBuildError(failed, hint=hint if missing else "")
 
 
 PREFIX = "ca_model_"

@@ -9,10 +9,7 @@ Marks in the source: ``COMMANALYZER_BEGIN("name")`` and ``COMMANALYZER_END("name
 While a program is compiled for analysis, a mark is a call of an external function whose symbol carries the
 name. The optimiser knows nothing about it, so no access to memory moves across it. After optimisation the
 functions get empty bodies, so that the plain program links as well.
-
-Fortran has no such header: ``call commanalyzer_begin_NAME()`` and ``call commanalyzer_end_NAME()`` between
-``#ifdef __COMMANALYZER__`` and ``#endif`` are the same marks. Fortran compilers append an underscore to the
-symbols of external procedures.
+In Fortran, ``call commanalyzer_begin_NAME()``; its compilers append an underscore to the symbol.
 """
 
 from __future__ import annotations

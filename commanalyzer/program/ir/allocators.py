@@ -85,6 +85,7 @@ class Allocators:
         self._functions = {f.name: f for f in module.functions}
         self._library = library
         self._names = names or ModuleNames(module)
+        self.types = self._names.types
         self._handed: dict[str, _Places] = {}
         self._known: dict[str, Holders] = {}
         self._pointed = _address_taken(module, self._functions)

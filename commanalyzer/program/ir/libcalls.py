@@ -1,29 +1,13 @@
 """What external functions do to values: the facts shared by instrumentation and interpretation.
 
-The facts themselves are rows of TOML files (``commanalyzer/program/ir/library/`` and the user's own). Nothing
-here knows a function by name.
+The facts themselves are rows of TOML files (``commanalyzer/program/ir/library/`` and the user's own), whose
+keys ``docs/reference/library-model.md`` explains. Nothing here knows a function by name.
 
 Floating-point operations: add, subtract, multiply, divide, square root, rounding, minimum and maximum count
 1, sign changes through ``fabs``/``copysign`` 0, a fused multiply-add 2. Elementary functions use the weights
 of normalised FLOPs that are customary since the Livermore loops: 8 for exp, log, sine and relatives, 16
 where two of them are needed (pow, sincos, hyperbolics, error and gamma functions). Complex products count 6,
 quotients 11. Counts are per lane.
-
-Reads library models: TOML files with one row per function.
-
-A row is ``names = { effect = "...", ... }`` in the table ``[functions]``. ``names`` are symbols separated by
-blanks; ``{a,b}`` stands for its alternatives and ``*`` for anything::
-
-    [functions]
-    "{sin,cos}{,f,l}" = { effect = "pure", flops = 8 }
-    modf = { effect = "pure", flops = 1, writes = ["#1: 8"] }
-    memcpy = { effect = "copy", to = "#0", from = "#1", bytes = "#2" }
-    calloc = { effect = "allocate", bytes = "#0*#1", zeroed = true }
-    cblas_ddot = { effect = "pure", reads = ["#1: 8*#0", "#3: 8*#0"], values = [] }
-
-``#n`` is argument n (0 is the first; a hidden pointer to a returned structure counts). Byte counts are
-products of numbers, ``#n`` and ``(#n-#m)``; ``string`` means up to the zero byte (``string #n``: at most so
-many bytes), ``scanf #n`` what the conversions of format n say.
 """
 
 from __future__ import annotations

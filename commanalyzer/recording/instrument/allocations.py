@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from commanalyzer.program.ir.allocators import Allocators, call_key
 from commanalyzer.program.ir.model import Function, Instruction
-from commanalyzer.program.ir.names.debug_info import DebugInfo
+from commanalyzer.program.ir.names.debug_info import DebugInfo, DebugTypes
 from commanalyzer.program.ir.names.source_text import user_frames, user_variable
 from commanalyzer.program.ir.types import alignment_bytes, alloc_size_bytes, row_strides
 from commanalyzer.recording.instrument.code import FunctionPatch
@@ -82,7 +82,7 @@ class AllocationPlanner:
 _ALIGNMENT = 64
 
 
-def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
+def plan_frame(book: LabelBook, copied: Mapping[int, int], types: DebugTypes) -> None:
     """Replace stack slots, and place the homes of registers that are kept in memory.
 
     ``copied`` are the bytes of parameters that are structures passed by value: they get copies in the frame.
@@ -93,7 +93,7 @@ def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
     fixed = {
         i.name: i for i in allocas if i.name in entered and (not i.operands or i.operands[0].text.isdigit())
     }
-    frame = _Frame(function, book.debug, patch)
+    frame = _Frame(function, book.debug, types, patch)
     for index, size in copied.items():
         frame.add_copy(function.parameters[index].text, size)
     for home, (variable, size) in book.home_sizes().items():
@@ -116,8 +116,8 @@ def plan_frame(book: LabelBook, copied: Mapping[int, int]) -> None:
 class _Frame:
     """The fixed-size objects of one function, and the names of all its local objects."""
 
-    def __init__(self, function: Function, debug: DebugInfo, patch: FunctionPatch) -> None:
-        self._function, self._debug, self._patch = function, debug, patch
+    def __init__(self, function: Function, debug: DebugInfo, types: DebugTypes, patch: FunctionPatch) -> None:
+        self._function, self._debug, self._types, self._patch = function, debug, types, patch
         declared = ((r.register, r.variable) for r in function.debug_records if r.kind == "declare")
         self._declared = {name: number for name, number in declared if not debug.is_artificial(number)}
         self._offset = 0
@@ -138,7 +138,10 @@ class _Frame:
         """Place an object; returns the instruction that defines its address."""
         alignment = max(16, alignment)
         start = (self._offset + alignment - 1) // alignment * alignment
-        self._records.append(replace(self.record(register, start, size), strides=strides))
+        whole = replace(self.record(register, 0, size), strides=strides)
+        parts = self._types.parts(self._types.of_variable(self._declared.get(register, -1)))
+        objects = whole, *replace(whole, parts=tuple(parts)).members
+        self._records += [replace(item, offset=start + item.offset) for item in objects]
         self._offset = start + size
         return f"{register} = getelementptr inbounds i8, ptr %ca.frame, i64 {start}"
 

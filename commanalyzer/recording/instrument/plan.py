@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.program.ir.allocators import Allocators
@@ -21,7 +21,7 @@ from commanalyzer.program.ir.libcalls import LibraryModel, default_library
 from commanalyzer.program.ir.loops.combinations import counting_stores, extremum_stores
 from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, Module
 from commanalyzer.program.ir.names.addresses import ModuleNames, fortran_name
-from commanalyzer.program.ir.names.debug_info import SourcePlace
+from commanalyzer.program.ir.names.debug_info import MemberPlace
 from commanalyzer.program.ir.types import address_steps, alloc_size_bytes, row_strides, size_bytes
 from commanalyzer.recording.instrument.allocations import AllocationPlanner, plan_frame
 from commanalyzer.recording.instrument.calls import CallPlanner
@@ -181,7 +181,7 @@ def _plan_function(
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)
-    plan_frame(book, calls.copied.get(values.function.name, {}))
+    plan_frame(book, calls.copied.get(values.function.name, {}), allocators.types)
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_work(book, stores.site_of_store, counters, first_site)
@@ -219,7 +219,7 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         common = [int(n) for n in _DEBUG.findall(module.lines[variable.first_line])]
         if len(common) > 1:  # a COMMON block has many names
             name = fortran_name(variable.name)
-        parts = _parts(names, variable.name, name, common, size)
+        parts = tuple(_parts(names, common, size))
         declared = names.types.of_variable(variable.debug_expression)
         strides = names.types.row_strides(declared, place.file) or row_strides(variable.type)
         of_record = names.types.record_bytes(declared) if names.types.is_array(declared) else 0
@@ -228,35 +228,18 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         sites.globals.append(record)
 
 
-def _parts(
-    names: ModuleNames, symbol: str, name: str, variables: Sequence[int], size: int
-) -> tuple[ObjectRecord, ...]:
-    """Arrays that lie in a global variable: members of a structure, variables of a COMMON block.
+def _parts(names: ModuleNames, variables: Sequence[int], size: int) -> Iterator[MemberPlace]:
+    """What lies in a global variable: members of a structure, variables of a COMMON block.
 
     Units may declare a block in different ways: what begins at a place is called by its first name there.
     """
     debug, types = names.debug, names.types
-
-    def part(called: str, start: int, size_bytes: int, place: SourcePlace, type_: int) -> ObjectRecord:
-        strides = types.row_strides(type_, place.file)
-        known = f"{symbol}+{start}", called, "", place, start, size_bytes
-        return ObjectRecord(*known, strides=strides, record_bytes=types.record_bytes(type_))
-
-    found = []
     if len(variables) == 1:
-        number = debug.number(debug.fields(variables[0]).get("var", f"!{variables[0]}"))
-        for path, start, bytes_, member in types.arrays(types.of_variable(number)):
-            fields = debug.fields(member)
-            if "line" in fields:
-                type_ = debug.number(fields.get("baseType", ""))
-                found.append(part(name + path, start, bytes_, debug.place(member), type_))
-    else:
-        starts = {number: debug.offset(number) for number in variables}
-        bounds = [*sorted(set(starts.values())), size]
-        first = {start: number for number, start in reversed(starts.items())}
-        for start, number in first.items():
-            if types.is_array(type_ := types.of_variable(number)):
-                called, place = debug.variable(number)
-                end = bounds[bounds.index(start) + 1]
-                found.append(part(called, start, end - start, place, type_))
-    return tuple(sorted((p for p in found if p.size_bytes), key=lambda part: part.offset))
+        yield from types.parts(types.of_variable(variables[0]))
+        return
+    starts = {number: debug.offset(number) for number in variables}
+    bounds = [*sorted(set(starts.values())), size]
+    for start, number in {start: number for number, start in reversed(starts.items())}.items():
+        called, place = debug.variable(number)
+        end = bounds[bounds.index(start) + 1]
+        yield types.part(called, start, end - start, place, types.of_variable(number))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.foundation.work import Operations
 from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
-from commanalyzer.program.ir.names.debug_info import SourcePlace
+from commanalyzer.program.ir.names.debug_info import MemberPlace, SourcePlace
 from commanalyzer.program.ir.names.holders import Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
 
@@ -57,8 +57,7 @@ class ObjectRecord:
         offset: Byte offset in its extent (local arrays share the frame of their function).
         size_bytes: Size when known statically.
         holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.
-        parts: Arrays that lie in it, with their offsets there: members of a structure, variables of a COMMON
-            block.
+        parts: What lies in it: members of a structure, variables of a COMMON block.
         is_piece: The call returns a piece of a larger block, whose size nobody says.
         frames: Where the user's code makes the call, the innermost of inlined frames first.
         strides: Bytes from each plane, then row to the next, where the object has such.
@@ -73,12 +72,23 @@ class ObjectRecord:
     offset: int = 0
     size_bytes: int = 0
     holders: Mapping[int, Holder] = field(default_factory=dict)
-    parts: tuple[ObjectRecord, ...] = ()
+    parts: tuple[MemberPlace, ...] = ()
     is_piece: bool = False
     frames: tuple[UserFrame, ...] = ()
     strides: tuple[int, ...] = ()
     record_bytes: int = 0
     is_constant: bool = False
+
+    @property
+    def members(self) -> tuple[ObjectRecord, ...]:
+        """The parts as objects, in order; where several begin, the largest one is the last."""
+        key, found = self.key.partition("+")[0], []
+        for name, start, size, place, strides, record_bytes in self.parts:
+            at, place = self.offset + start, self.place if self.function else place
+            called = self.name + name if name[:1] in ("", ".", "%") else name
+            known = f"{key}+{at}", called, self.function, place, at, size
+            found.append(ObjectRecord(*known, strides=strides, record_bytes=record_bytes))
+        return tuple(sorted((m for m in found if m.size_bytes), key=lambda m: (m.offset, m.size_bytes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,16 +40,15 @@ class Formula:
     # values of each parameter left out together
     loo_error: float = 0.0
     holdout_error: float = 0.0  # root mean square relative error of the worst of the latter
-    residual_error: float = 0.0  # standard deviation of the relative residuals
+    residual_error: Annotated[float, msgspec.Meta(ge=0, le=1e100)] = 0.0  # standard, of relative residuals
     # Of the coefficients, row by row, relative residuals having ``residual_error``
     covariance: tuple[float, ...] = field(default=(), repr=False)
     degrees_of_freedom: int = 0  # rows less terms
 
     def __post_init__(self) -> None:
         if len(self.terms) != len(self.coefficients):
-            raise FitError(
-                f"expected a coefficient per term, found {len(self.coefficients)} for {len(self.terms)}"
-            )
+            found = f"{len(self.coefficients)} for {len(self.terms)}"
+            raise FitError(f"expected a coefficient per term, found {found}")
 
     @property
     def free_degrees(self) -> int:

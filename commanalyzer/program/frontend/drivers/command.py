@@ -204,7 +204,7 @@ def without_unknown(
         return command, ()
     useless = table.LINK_ONLY_PREFIXES if command.action == "compile" else ()
     options = (a for a in command.arguments if not a.language and not a.name.startswith(useless))
-    asked = {a: text for a in options if (text := _spelling(a))}
+    asked = {a: text for a in options if (text := spelling(a))}
     unknown = frozenset(_asked_of(underlying, list(asked.values()))) if asked else frozenset()
     left_out = {a: text for a, text in asked.items() if text in unknown}
     if underlying.bundled:
@@ -213,7 +213,7 @@ def without_unknown(
     return replace(command, arguments=arguments), tuple(left_out.values())
 
 
-def _spelling(argument: Argument) -> str:
+def spelling(argument: Argument) -> str:
     """An option that a compiler may not know, in one word; empty for others."""
     name = argument.name
     if name == "-Xlinker":

@@ -3,14 +3,10 @@
 The normal program is the compiler's own work with the user's options. Two options are left out: link-time
 optimisation (its objects are not ELF files) and, with the bundled compiler, OpenMP (it has no OpenMP library;
 the program is then built sequentially). A compiler's exit status and messages are passed on unchanged.
-
-What a link adds to the records: how to link again, and objects that came without records.
-
-Compiles the sources of a compiler command a second time, to the bitcode that is embedded.
-
-Same command, but: no optimisation (our own pipeline does that), debug information, every x86-64, OpenMP
-pragmas as sequential code, marks of ``commanalyzer.h`` as calls. If the bitcode cannot be made, the build
-goes on and the reason is kept.
+A link adds how to link again, and objects that came without records.
+The bitcode comes from the same command, but: no optimisation (our own pipeline does that), debug information,
+every x86-64, OpenMP pragmas as sequential code, marks of ``commanalyzer.h`` as calls. If it cannot be made,
+the build goes on and the reason is kept.
 """
 
 from __future__ import annotations
@@ -32,6 +28,7 @@ from commanalyzer.program.frontend.drivers.command import (
     CompilerCommand,
     read_command,
     refused_options,
+    spelling,
     without_unknown,
 )
 from commanalyzer.program.frontend.drivers.embedded import (
@@ -357,7 +354,9 @@ def _run(command: CompilerCommand, underlying: Underlying, warn: Callable[[str],
 
 def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
     """Arguments for the normal program."""
-    words = [w for a in command.arguments if a.language or _is_kept(a, command, underlying) for w in a.words]
+    kept = [a for a in command.arguments if a.language or _is_kept(a, command, underlying)]
+    is_flang = underlying.language == "fortran"  # which knows no -Xlinker
+    words = [w for a in kept for w in ((spelling(a),) if is_flang and a.name == "-Xlinker" else a.words)]
     compiled = any(s.language != "assembler" for s in command.sources)
     if compiled and underlying.language != "fortran":
         words = [*words, "-idirafter", str(include_directory())]  # commanalyzer.h, which compiles to nothing
@@ -388,6 +387,7 @@ def _is_kept(option: Argument, command: CompilerCommand, underlying: Underlying)
     if not underlying.bundled:
         return True
     useless = command.action == "compile" and name.startswith(table.LINK_ONLY_PREFIXES)
+    useless |= name == "-Xlinker" and option.value.startswith("-O")  # meson's -Wl,-O1: zig only warns of it
     parallel = name.startswith(table.OPENMP) or (name == "-l" and option.value in table.OPENMP_LIBRARIES)
     return not (useless or parallel)
 
@@ -448,7 +448,8 @@ class _Build:
         target = self.scratch / "code.o"
         target.unlink(missing_ok=True)
         compiling = replace(self.command, action="compile")
-        arguments = (a for a in compiling.arguments if not a.language and a.name not in ("-o", "-x"))
+        without = ("-o", "-x", "-Xlinker")
+        arguments = (a for a in compiling.arguments if not a.language and a.name not in without)
         options = [w for a in arguments if _is_kept(a, compiling, self.underlying) for w in a.words]
         language = ["-x", source.explicit] if source.explicit else []
         words = [*options, *self.underlying.include_flags, "-c", *language, source.name, "-o", str(target)]

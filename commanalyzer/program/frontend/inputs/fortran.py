@@ -112,16 +112,11 @@ def compile_fortran(
         raise CompileError(f"expected flang to finish within {_TIMEOUT_S:.0f} s", where=str(source))
     if not output.ok or not module.exists():
         text = ToolOutput(output.exit_status, output.stdout, messages).last_lines()
-        missing = re.search(r"Cannot (parse|read) module file", text)
-        raise CompileError(
-            f"the Fortran compiler refused the source:\n{text or 'no message'}",
-            where=str(source),
-            hint=(
-                "give the sources in the order of their modules: first those that others use"
-                if missing
-                else 'give flags with the compiler: --fc "flang -Iinclude"'
-            ),
-        )
+        hint = 'give flags with the compiler: --fc "flang -Iinclude"'
+        if re.search(r"Cannot (parse|read) module file", text):
+            hint = "give the sources in the order of their modules: first those that others use"
+        refused = f"the Fortran compiler refused the source:\n{text or 'no message'}"
+        raise CompileError(refused, where=str(source), hint=hint)
     module.write_text(with_fortran_marks(module.read_text()))
     return messages
 

@@ -176,6 +176,17 @@ class Member:
     offset: int
 
 
+class MemberPlace(NamedTuple):
+    """A member of a structure, called by the path from there, or a variable of a COMMON block."""
+
+    name: str
+    start: int
+    size_bytes: int
+    place: SourcePlace
+    strides: tuple[int, ...] = ()
+    record_bytes: int = 0
+
+
 def _points(fields: dict[str, str]) -> bool:
     """A type with these fields holds an address (of Fortran's arrays: where their data is)."""
     return fields.get("tag") in _POINTERS or "dataLocation" in fields
@@ -250,22 +261,28 @@ class DebugTypes:
                 break
         return found
 
-    def arrays(
-        self, type_: int, path: str = "", start: int = 0, level: int = 0
-    ) -> Iterator[tuple[str, int, int, int]]:
-        """Arrays that are members of a structure: path, first byte, bytes, metadata number of the member."""
+    def part(self, name: str, start: int, size_bytes: int, place: SourcePlace, type_: int) -> MemberPlace:
+        """What lies in a structure or block, of a type."""
+        strides = self.row_strides(type_, place.file)
+        return MemberPlace(name, start, size_bytes, place, strides, self.record_bytes(type_))
+
+    def parts(self, type_: int, outer: MemberPlace | None = None, level: int = 0) -> Iterator[MemberPlace]:
+        """Members of a structure (the member ``outer``) that are none; what the C++ library makes is one."""
         plain = self.plain(type_)
-        fields = self._debug.fields(plain)
-        if fields.get("tag") not in _RECORDS - {"DW_TAG_union_type"} or level == _MOST_LEVELS:
+        fields, file = self._debug.fields(plain), self._debug.file_of(plain)
+        path, start = outer[:2] if outer else ("", 0)
+        is_wrapper, separator = is_library(file), "%" if is_fortran(file) else "."
+        is_divided = fields.get("tag") in _RECORDS - {"DW_TAG_union_type"} and level < _MOST_LEVELS
+        if not is_divided or (is_wrapper and outer is None):
             return
-        separator = "%" if is_fortran(self._debug.file_of(plain)) else "."
-        is_named = not is_library(self._debug.file_of(plain))
-        for number, part, first, of_part in self._parts(fields):
-            name = path + separator + part if is_named and part else path
-            if self.is_array(of_part) and name:
-                yield name, first, self._size(of_part), number
-            else:
-                yield from self.arrays(of_part, name, first, level + 1)
+        for number, name, first, of_part in self._parts(fields):
+            called, place = path + (separator + name if name else ""), self._debug.place(number)
+            if outer and is_wrapper:
+                called, place = path, outer.place
+            part = self.part(called, start + first, self._size(of_part), place, of_part)
+            within = list(self.parts(of_part, part, level + 1))
+            is_one = is_library(self._debug.file_of(self.plain(of_part))) and len(within) > 1
+            yield from [part] if is_one or not within else within
 
     def is_record(self, type_: int) -> bool:
         """The type is a structure, class or union."""

@@ -14,7 +14,7 @@ from commanalyzer.program.ir.names.addresses import (
     SourceAddress,
     joined_name,
 )
-from commanalyzer.program.ir.names.debug_info import Member, SourcePlace
+from commanalyzer.program.ir.names.debug_info import Member, MemberPlace, SourcePlace
 from commanalyzer.program.ir.names.source_text import allocated_name, assigned_place
 
 RESULT = -1  # where a call leaves the address of a block: in its result, else the number of an argument
@@ -43,7 +43,7 @@ class Holder:
         function: Function that declares the variable, at ``place``.
         other: Another variable of this function that holds the address, the last one, if there are several;
             ``other_place`` is where it is declared.
-        record_bytes: Bytes of the structures that the pointer points to, 0 for others.
+        record_bytes: Bytes of the structures that the pointer points to, 0 for others; with ``parts``.
         strides: Bytes from each plane, then row to the next, where it points to arrays.
     """
 
@@ -58,6 +58,7 @@ class Holder:
     other_place: SourcePlace = field(default_factory=SourcePlace)
     record_bytes: int = 0
     strides: tuple[int, ...] = ()
+    parts: tuple[MemberPlace, ...] = ()
 
     @property
     def last(self) -> Holder:
@@ -128,7 +129,8 @@ class Holders(Addresses):
             other_place = others[-1].place
         types, pointer = self.names.types, self._begun(best, where)[-1].type
         known = best.root, best.index, best.whole, names, name, function, place, other, other_place
-        return Holder(*known, types.record_bytes(pointer), types.pointed_strides(pointer))
+        parts = tuple(types.parts(types.pointee(pointer)))
+        return Holder(*known, types.record_bytes(pointer), types.pointed_strides(pointer), parts)
 
     def _assigned(self, call: Instruction, found: Sequence[_Found]) -> Iterator[_Found]:
         """What the source text assigns a block to, where no variable of this function holds it."""
@@ -233,13 +235,17 @@ class Holders(Addresses):
                     found.append(step)
                 else:
                     pending.append(step)
+        # a pointer that is set to the beginning and moved along the block is not what holds it either
+        found = [(r + _WITHIN * (r == _OWN and (r + _WITHIN, a) in found), a) for r, a in found]
         return [*found, *self._assigned(call, found)] if where == RESULT else found
 
     def _from(
         self, held: _Register, inner: Sequence[int], entered: frozenset[str]
     ) -> Iterator[_Register | _Slot | _Found]:
+        later = _WITHIN if held.is_element else 0
         if not held.is_interior:
-            yield from self._variables(held, inner)
+            for rank, found in self._variables(held, inner):
+                yield rank + later, found  # ``for (auto &row : x)``: what moves along it is not what holds it
         for user in self.uses.get(held.name, ()):
             if user.opcode == "ret":
                 yield _RESULT, replace(UNKNOWN, root=Root.RESULT)
@@ -248,7 +254,6 @@ class Holders(Addresses):
                 is_element = held.is_element or self._moves(user)
                 yield _Register(user.name, held.distance, inside, is_element)
             elif user.opcode == "store" and user.operands[0].text == held.name:
-                later = _WITHIN if held.is_element else 0
                 for kept in self._kept(user.operands[1].text, held.distance, entered, is_one=True):
                     if isinstance(kept, tuple):
                         yield kept[0] + later, kept[1]

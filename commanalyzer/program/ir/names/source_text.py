@@ -74,6 +74,8 @@ _LONGEST_NAME = 40
 _ALLOCATE = re.compile(r"\ballocate\((.*)\)$")
 _INNER = re.compile(r"\([^()]*\)")
 _PATH = re.compile(r"[a-z]\w*(?:%\w+)*")
+_CALL = re.compile(r"call([a-z]\w*(?:%\w+)*\((.*)\))")
+_PLAIN = re.compile(r"(?:\w+=)?[\w.%]*")  # a name or number that is passed
 _MOST_CONTINUED = 255  # lines of a statement, Fortran 2008, 3.3.2.4
 _OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
 
@@ -164,14 +166,26 @@ def value_name(debug: DebugInfo, location: int) -> str:
     before, text = (line := _text_of(path, place.line))[: column - 1], line[column - 1 :]
     if is_fortran(path):  # an operator's place is where its expression begins
         before = "".join(before.lower().split())
-        if not before and not _code(_text_of(path, place.line - 1)).endswith("&"):
-            return ""  # the place of the statement
         text = _statement(path, place.line)[len(before) :]
+        if before[-1:] in ")" and (call := _CALL.fullmatch(text)):
+            text = _passed(call.group(1), call.group(2))
+        elif not before and not _code(_text_of(path, place.line - 1)).endswith("&"):
+            return ""  # the place of the statement
     else:
         begin = len(before) - len(_END.split(_without(_HIDDEN, before, "_"))[-1])
         text = before[begin:] + text
     found = text[: len(_END.split(_without(_HIDDEN, text, "_"))[0])].strip().removeprefix("return ")
     return found if len(found) <= _LONGEST_NAME else _without(_INNER, found)[:_LONGEST_NAME]
+
+
+def _passed(call: str, arguments: str) -> str:
+    """The argument of a Fortran call that is computed, or the call where that may be several."""
+    computed, at = [], 0
+    for hidden in _without(_INNER, arguments, "_").split(","):
+        argument = arguments[at : at + len(hidden)]
+        computed += [] if _PLAIN.fullmatch(argument) else [re.sub(r"^\w+=(?!=)", "", argument)]
+        at += len(hidden) + 1
+    return computed[0] if len(computed) == 1 else call
 
 
 def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, SourcePlace] | None:
