@@ -84,6 +84,8 @@ static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_
         read_number(family, given[at], given + at + 1, given + 1, k < initial ? 0 : inner, turn);
     label.first &= k < initial ? ~CA_EXACT : UINT64_MAX; /* sums of some terms are no copies */
     label.is_loaded = head >> (40 + k) & 1;
+    label.role = label.is_loaded ? label.first & CA_ROLES : 0;
+    label.first -= label.role;
     at += 1 + label.count;
     if (k < initial && !label.first) /* nothing, see ca_accumulator_reset */
       continue;
@@ -231,7 +233,7 @@ static bool are_found(struct family *family) {
 
 static uint64_t label_at(const struct ca_stream *stream, uint64_t round) {
   uint64_t label = stream->first + round * innermost(stream);
-  return stream->is_loaded ? ca_value_at(label) : label;
+  return stream->is_loaded ? ca_value_at(label) | stream->role : label;
 }
 
 /* Behind the last round until which a label advances by `step`. */
@@ -347,8 +349,11 @@ static uint32_t write_over_copy(struct family *family, uint64_t *content) {
 /* Writes a family; 0 if that is not possible. */
 static uint32_t write_family(struct family *family, bool is_plain, uint64_t *content) {
   bool is_one = family->num_loops == 1 && !family->num_sums; /* then it may have several segments */
-  for (uint32_t k = 0; k < family->num_labels && is_plain; k++)
-    family->labels[k].is_loaded = false; /* words are the labels that they hold */
+  for (uint32_t k = 0; k < family->num_labels && is_plain; k++) {
+    struct ca_stream *label = &family->labels[k];
+    label->first |= label->role; /* words are the labels that they hold */
+    label->is_loaded = false;
+  }
   if ((family->is_own && !is_plain) || (!family->num_sums && !is_changing(family)))
     return 0;
   if (family->num_sums && !is_plain && !are_found(family))
@@ -392,7 +397,7 @@ static void count_row(const struct family *family, uint64_t loop_hash, uint64_t 
  * each, the outermost first, then the entries in the order of their rows
  *   stores: site | labels << 32 | mask of loaded labels << 40 | mask of labels that are results << 48 | words << 56 |
  * (a label is computed from a word's) << 63, the address and its changes, and for each label the word that it is
- * loaded from or the label, of the first round, and its changes; results are given by their number among the sums;
+ * loaded from, with the role of its label, or the label, of the first round, and its changes; results are given by their number among the sums;
  *   sums: site | labels of a term << 32 | mask of loaded ones, behind that of initial labels << 40 | initial labels
  * << 56 | further loops of terms << 60 | 1 << 62, rounds of each, initial labels, then labels of a term like stores'.
  * Changes are those per round of each loop, of labels of a term also of those of the terms: the bytes times those

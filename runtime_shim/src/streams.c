@@ -49,6 +49,7 @@ bool ca_stream_look_up(struct ca_stream *stream) {
   if (!is_steady(stream, &found, 0, stream->first, found.first))
     return false;
   *stream = found;
+  stream->first |= stream->role;
   return true;
 }
 

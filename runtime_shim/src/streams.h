@@ -13,6 +13,7 @@ struct ca_stream {
   uint32_t count;                  /* of loops, the outermost first; those of the terms of a sum are the inner ones */
   uint64_t rounds[CA_MOST_LOOPS];
   uint64_t strides[CA_MOST_LOOPS]; /* words, or 0 */
+  uint64_t role;                   /* of the labels that are loaded */
   bool is_loaded;
 };
 

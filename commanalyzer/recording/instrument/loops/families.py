@@ -217,7 +217,8 @@ def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> lis
     for k, label in enumerate(store.labels):
         words += _written_label(guard, label, around)
         is_loaded = isinstance(label.source, Polynomial)
-        head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
+        is_as_held = all(operation in _ROLES for operation, _ in label.marks)
+        head |= is_loaded << (_IS_LOADED + k if is_as_held else _IS_COMPUTED)
         head |= isinstance(label.source, int) << (_IS_RESULT + k)
     return [str(signed(head)), *words]
 
