@@ -83,9 +83,8 @@ uint64_t ca_index_find(const struct ca_event *event) {
 /* Makes room for a further row: at most three quarters are filled. */
 bool ca_index_room(void) { return index.num_filled < entries() / 4 * 3 || grow(); }
 
-/* The event is the newest row, its hash is known, and there is room for it. */
-void ca_index_put(const struct ca_event *event) {
-  uint64_t row = ca_num_rows - 1;
+/* There is room for the event's new row, whose hash is known. */
+void ca_index_put(const struct ca_event *event, uint64_t row) {
   uint32_t *first = first_of(event);
   if (first && !*first) {
     *first = (uint32_t)(row + 1);

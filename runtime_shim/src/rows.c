@@ -225,7 +225,7 @@ struct ca_found ca_row_add(const struct ca_event *event) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
-  ca_index_put(event);
+  ca_index_put(event, row);
   if (row != expected) /* a detour */
     interrupt(++logged.last_interrupted % NUM_INTERRUPTED, expected, row);
   repeat_row(row);

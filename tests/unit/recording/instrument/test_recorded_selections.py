@@ -274,3 +274,46 @@ def test_recurrences_whose_partial_results_are_read_are_chains(body: str) -> Non
 )
 def test_conditions_select_where_they_lead(body: str, sources: Sources) -> None:
     assert sources_of(graph_of(body), "@out+0") == [sources]
+
+
+def test_what_selects_may_be_copied_where_a_loop_is_one_row() -> None:
+    text = """
+#include <stdio.h>
+#include <string.h>
+double a[200], flag[200], x[200], out[200];
+__attribute__((noinline)) void f(int n) { for (int i = 0; i < n; i++) out[i] = x[i] + (flag[i] > 1 ? 2 : -1); }
+int main(int argc, char **argv) {
+    for (int i = 0; i < 200; i++) { a[i] = i % 3; x[i] = i + 0.5; }
+    memcpy(flag, a, sizeof a);
+    f(200);
+    printf("%g\\n", out[argc]);
+}
+"""
+    recorded = record_source(text)
+    check(text, recorded)
+    assert sources_of(recorded.graph, "@out+8") == [{("@a+8", CONTROL), ("@x+8", DATA)}]
+    assert len(recorded.trace.heads) < 20  # not one per element
+
+
+def test_chains_do_not_depend_on_which_literal_was_copied() -> None:
+    text = """
+static const double table[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+double a[64], x[64], out[64];
+__attribute__((noinline)) void f(int n) { for (int i = 0; i < n; i++) out[i] = a[i] * x[i]; }
+int main(int argc, char **argv) {
+    unsigned state = argc;
+    for (int i = 0; i < 64; i++) x[i] = i + 0.5;
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 64; i++) {
+            state = state * 1664525u + 1013904223u;
+            a[i] = table[state >> 29];
+        }
+        f(64);
+    }
+}
+"""
+    recorded = record_source(text)
+    check(text, recorded)
+    graph = recorded.graph
+    names = [graph.objects[int(graph.home_object[v])].name for v in graph.rows.row_sink]
+    assert names.count("out") == 64
