@@ -84,8 +84,6 @@ static uint32_t read_entry(struct family *family, const uint64_t *given, uint64_
         read_number(family, given[at], given + at + 1, given + 1, k < initial ? 0 : inner, turn);
     label.first &= k < initial ? ~CA_EXACT : UINT64_MAX; /* sums of some terms are no copies */
     label.is_loaded = head >> (40 + k) & 1;
-    label.role = label.is_loaded ? label.first & CA_ROLES : 0;
-    label.first -= label.role;
     at += 1 + label.count;
     if (k < initial && !label.first) /* nothing, see ca_accumulator_reset */
       continue;
@@ -209,7 +207,7 @@ static bool is_found_before(const struct family *family, const struct entry *sto
     return false;
   for (uint32_t k = 0; k < family->num_labels; k++) {
     const struct ca_stream *load = &family->labels[k];
-    bool is_same = k < store->first_label + store->num_labels && load->first == sink->first;
+    bool is_same = k < store->first_label + store->num_labels && (load->first & CA_WORD_MASK) == sink->first;
     for (uint32_t d = 0; d < load->count; d++)
       is_same &= load->strides[d] == sink->strides[d];
     if (load->is_loaded && !is_same && ca_streams_meet(load, 1, sink, store->words))
@@ -233,7 +231,7 @@ static bool are_found(struct family *family) {
 
 static uint64_t label_at(const struct ca_stream *stream, uint64_t round) {
   uint64_t label = stream->first + round * innermost(stream);
-  return stream->is_loaded ? ca_value_at(label) | stream->role : label;
+  return stream->is_loaded ? ca_value_at(label & CA_WORD_MASK) | (label & CA_ROLES) : label;
 }
 
 /* Behind the last round until which a label advances by `step`. */
@@ -349,11 +347,8 @@ static uint32_t write_over_copy(struct family *family, uint64_t *content) {
 /* Writes a family; 0 if that is not possible. */
 static uint32_t write_family(struct family *family, bool is_plain, uint64_t *content) {
   bool is_one = family->num_loops == 1 && !family->num_sums; /* then it may have several segments */
-  for (uint32_t k = 0; k < family->num_labels && is_plain; k++) {
-    struct ca_stream *label = &family->labels[k];
-    label->first |= label->role; /* words are the labels that they hold */
-    label->is_loaded = false;
-  }
+  for (uint32_t k = 0; k < family->num_labels && is_plain; k++)
+    family->labels[k].is_loaded = false; /* words are the labels that they hold */
   if ((family->is_own && !is_plain) || (!family->num_sums && !is_changing(family)))
     return 0;
   if (family->num_sums && !is_plain && !are_found(family))

@@ -95,7 +95,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   const struct ca_event next = {next_hash, tenant, site, CA_ROW_UPDATE, count, labels};
   bool reads_tenant = tenant != NONE && traits.reads_tenant;
   bool may_go_on = tenant != NONE && (reads_tenant || ca_oldest_of(count, labels) <= tenant);
-  if (!reads_tenant && !(may_go_on && !ca_has_newest(count, labels) && ca_index_find(&next))) {
+  if (!reads_tenant && !(may_go_on && !ca_has_newest(count, labels) && ca_index_find(next_hash))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
     uint64_t found = ca_row_again(&first);

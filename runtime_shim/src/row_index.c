@@ -1,7 +1,6 @@
 /* The index of rows: finds a row again by its hash.
  *
- * The first row of a store to some bytes is found by their address: neighbours are near each other in memory, and most
- * programs make few others. Those, and rows of other kinds, are in a table. Open addressing; an entry has half of the mixed hash, so that hardly any other row is looked at. Entries are in
+ * Open addressing; an entry has half of the mixed hash, so that hardly any other row is looked at. Entries are in
  * the order of that half, nearly: a table that is full is read and its successor is written from front to back.
  */
 #include "state.h"
@@ -17,20 +16,7 @@ static struct {
   struct entry *table;
   uint32_t bits; /* it has so many entries, as a power of 2 */
   uint64_t num_filled;
-  uint32_t *first; /* by four bytes: row + 1 of the first store there, which the table does not have */
 } index;
-
-bool ca_index_reserve(void) {
-  index.first = ca_map((CA_WORD_MASK + 1) / CA_HALF * sizeof *index.first);
-  if (index.first)
-    ca_prefer_huge_pages(index.first + ca_word(CA_ARENA_BASE) / CA_HALF, DENSE_BYTES);
-  return index.first;
-}
-
-/* Where the first row of a store is kept; 0 for other events. */
-static uint32_t *first_of(const struct ca_event *event) {
-  return event->flags || !index.first ? 0 : index.first + event->sink / CA_HALF;
-}
 
 static uint64_t entries(void) { return index.table ? 1ull << index.bits : 0; }
 
@@ -66,11 +52,7 @@ static bool grow(void) {
 }
 
 /* Row + 1; 0 if there is none with this hash. */
-uint64_t ca_index_find(const struct ca_event *event) {
-  const uint32_t *first = first_of(event);
-  const uint64_t hash = event->hash;
-  if (first && (!*first || ca_state.cells[*first - 1].hash == hash))
-    return *first;
+uint64_t ca_index_find(uint64_t hash) {
   if (!index.table)
     return 0;
   uint32_t tag = tag_of(hash);
@@ -83,13 +65,8 @@ uint64_t ca_index_find(const struct ca_event *event) {
 /* Makes room for a further row: at most three quarters are filled. */
 bool ca_index_room(void) { return index.num_filled < entries() / 4 * 3 || grow(); }
 
-/* There is room for the event's new row, whose hash is known. */
-void ca_index_put(const struct ca_event *event, uint64_t row) {
-  uint32_t *first = first_of(event);
-  if (first && !*first) {
-    *first = (uint32_t)(row + 1);
-    return;
-  }
+/* There is room for it, and its hash is known. */
+void ca_index_put(uint64_t row) {
   put((struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
   index.num_filled++;
 }
@@ -98,9 +75,6 @@ void ca_index_put(const struct ca_event *event, uint64_t row) {
 void ca_index_forget(void) {
   if (index.table)
     ca_unmap(index.table, entries() * sizeof *index.table);
-  if (index.first)
-    ca_unmap(index.first, (CA_WORD_MASK + 1) / CA_HALF * sizeof *index.first);
-  index.first = 0;
   index.table = 0;
   index.num_filled = 0;
 }

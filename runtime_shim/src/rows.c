@@ -58,8 +58,7 @@ bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row) {
 
 bool ca_rows_reserve(void) {
   if (!ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) ||
-      !ca_row_column_reserve(&logged.detours, sizeof(struct ca_detour)) || !extend_rows() ||
-      !ca_index_reserve())
+      !ca_row_column_reserve(&logged.detours, sizeof(struct ca_detour)) || !extend_rows())
     return false;
   ca_cells.is_section = true;
   ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
@@ -209,7 +208,7 @@ uint64_t ca_row_again(const struct ca_event *event) {
     note_common(k);
     return resume(number, logged.interrupted[number]);
   }
-  found = ca_index_find(event);
+  found = ca_index_find(event->hash);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
@@ -225,7 +224,7 @@ struct ca_found ca_row_add(const struct ca_event *event) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
-  ca_index_put(event, row);
+  ca_index_put(row);
   if (row != expected) /* a detour */
     interrupt(++logged.last_interrupted % NUM_INTERRUPTED, expected, row);
   repeat_row(row);

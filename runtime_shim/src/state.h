@@ -150,10 +150,9 @@ struct ca_found {
 };
 
 /* The index of rows (row_index.c). */
-bool ca_index_reserve(void);
-uint64_t ca_index_find(const struct ca_event *event); /* row + 1, 0 for none */
+uint64_t ca_index_find(uint64_t hash); /* row + 1, 0 for none */
 bool ca_index_room(void);
-void ca_index_put(const struct ca_event *event, uint64_t row);
+void ca_index_put(uint64_t row);
 void ca_index_forget(void);
 
 struct ca_found ca_row_lookup(const struct ca_event *event);

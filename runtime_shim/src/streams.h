@@ -7,13 +7,12 @@
 
 #define CA_MOST_LOOPS 6u
 
-/* A sink, or a label: of the word that is loaded in the first round, or the label of all rounds. */
+/* A sink, or a label: of the word that is loaded in the first round, with its role, or the label of all rounds. */
 struct ca_stream {
   uint64_t first;
   uint32_t count;                  /* of loops, the outermost first; those of the terms of a sum are the inner ones */
   uint64_t rounds[CA_MOST_LOOPS];
   uint64_t strides[CA_MOST_LOOPS]; /* words, or 0 */
-  uint64_t role;                   /* of the labels that are loaded */
   bool is_loaded;
 };
 

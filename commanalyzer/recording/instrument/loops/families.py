@@ -217,8 +217,8 @@ def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> lis
     for k, label in enumerate(store.labels):
         words += _written_label(guard, label, around)
         is_loaded = isinstance(label.source, Polynomial)
-        is_as_held = all(operation in _ROLES for operation, _ in label.marks)
-        head |= is_loaded << (_IS_LOADED + k if is_as_held else _IS_COMPUTED)
+        is_held = all(mark in _ROLES for mark, _ in label.marks)
+        head |= is_loaded << (_IS_LOADED + k if is_held else _IS_COMPUTED)
         head |= isinstance(label.source, int) << (_IS_RESULT + k)
     return [str(signed(head)), *words]
 

@@ -281,7 +281,9 @@ def test_what_selects_may_be_copied_where_a_loop_is_one_row() -> None:
 #include <stdio.h>
 #include <string.h>
 double a[200], flag[200], x[200], out[200];
-__attribute__((noinline)) void f(int n) { for (int i = 0; i < n; i++) out[i] = x[i] + (flag[i] > 1 ? 2 : -1); }
+__attribute__((noinline)) void f(int n) {
+    for (int i = 0; i < n; i++) out[i] = x[i] + (flag[i] > 1 ? 2 : -1);
+}
 int main(int argc, char **argv) {
     for (int i = 0; i < 200; i++) { a[i] = i % 3; x[i] = i + 0.5; }
     memcpy(flag, a, sizeof a);
