@@ -41,16 +41,15 @@ static bool is_steady(const struct ca_stream *stream, const struct ca_stream *fo
 bool ca_stream_look_up(struct ca_stream *stream) {
   if (!stream->is_loaded) /* a label, maybe that of a register, which has no shadow */
     return true;
-  const uint64_t role = stream->first & CA_ROLES;
-  stream->first -= role;
   struct ca_stream found = *stream;
-  found.first = ca_value_at(stream->first);
+  uint64_t word = stream->first & CA_WORD_MASK;
+  found.first = ca_value_at(word);
   found.is_loaded = false;
   for (uint32_t d = 0; d < found.count; d++)
-    found.strides[d] = found.rounds[d] > 1 ? ca_value_at(stream->first + stream->strides[d]) - found.first : 0;
-  if (!is_steady(stream, &found, 0, stream->first, found.first))
+    found.strides[d] = found.rounds[d] > 1 ? ca_value_at(word + stream->strides[d]) - found.first : 0;
+  if (!is_steady(stream, &found, 0, word, found.first))
     return false;
-  found.first |= role;
+  found.first |= stream->first & CA_ROLES;
   *stream = found;
   return true;
 }
