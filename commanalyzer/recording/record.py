@@ -106,7 +106,7 @@ def compile_request(
 
 def planned(request: AnalysisRequest) -> tuple[Module, ModulePlan]:
     """Program of a request and how it is instrumented; errors as :func:`compile_request`."""
-    frontend, module = compile_request(request)
+    frontend, module = compile_request(request, has_decisions=request.control_flows)
     library = library_with(*request.library_models)
     return module, plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library))
 

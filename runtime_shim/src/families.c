@@ -136,17 +136,15 @@ static bool read_family(struct family *family, uint32_t count, const uint64_t *g
 
 static uint64_t innermost(const struct ca_stream *stream) { return stream->strides[stream->count - 1]; }
 
-/* Whether some number of each store changes in every loop; otherwise it makes the same rows again. */
-static bool is_changing(const struct family *family) {
-  for (uint32_t e = 0; e < family->num_entries; e++) {
-    const struct entry *store = &family->entries[e];
-    for (uint32_t d = 0; d < family->num_loops; d++) {
-      uint64_t any = store->sink.strides[d];
-      for (uint32_t k = 0; k < store->num_labels; k++)
-        any |= family->labels[store->first_label + k].strides[d];
-      if (!any)
-        return false;
-    }
+/* Whether some number of each store changes in loop `d`, labels by `steps` if they are given; otherwise it makes the
+ * same rows again. */
+static bool changes_in(const struct family *family, uint32_t d, const uint64_t *steps) {
+  for (const struct entry *store = family->entries; store < family->entries + family->num_entries; store++) {
+    uint64_t any = store->sink.strides[d];
+    for (uint32_t k = store->first_label; k < store->first_label + store->num_labels; k++)
+      any |= steps ? steps[k] : family->labels[k].strides[d];
+    if (!any)
+      return false;
   }
   return true;
 }
@@ -188,13 +186,16 @@ static bool merge_terms(struct family *family, struct entry *entry) {
 }
 
 /* Puts labels in the place of the words that they are loaded from; false if they do not advance by constants in
- * all loops. */
+ * all loops, or if stores are made again. */
 static bool look_up(struct family *family) {
   for (uint32_t k = 0; k < family->num_labels; k++)
     if (!ca_stream_look_up(&family->labels[k]))
       return false;
   for (uint32_t e = 0; e < family->num_entries; e++)
     if (family->entries[e].terms && !merge_terms(family, &family->entries[e]))
+      return false;
+  for (uint32_t d = 0; d < family->num_loops && !family->num_sums; d++)
+    if (!changes_in(family, d, NULL))
       return false;
   return true;
 }
@@ -207,7 +208,7 @@ static bool is_found_before(const struct family *family, const struct entry *sto
     return false;
   for (uint32_t k = 0; k < family->num_labels; k++) {
     const struct ca_stream *load = &family->labels[k];
-    bool is_same = k < store->first_label + store->num_labels && load->first == sink->first;
+    bool is_same = k < store->first_label + store->num_labels && (load->first & CA_WORD_MASK) == sink->first;
     for (uint32_t d = 0; d < load->count; d++)
       is_same &= load->strides[d] == sink->strides[d];
     if (load->is_loaded && !is_same && ca_streams_meet(load, 1, sink, store->words))
@@ -231,7 +232,7 @@ static bool are_found(struct family *family) {
 
 static uint64_t label_at(const struct ca_stream *stream, uint64_t round) {
   uint64_t label = stream->first + round * innermost(stream);
-  return stream->is_loaded ? ca_value_at(label) : label;
+  return stream->is_loaded ? ca_value_at(label & CA_WORD_MASK) | (label & CA_ROLES) : label;
 }
 
 /* Behind the last round until which a label advances by `step`. */
@@ -258,19 +259,6 @@ static uint64_t segment_of(const struct ca_stream *stream, uint64_t round, uint6
   return other;
 }
 
-/* Whether rounds of the innermost loop differ: a sink moves, or a label does. */
-static bool is_moving(const struct family *family, const uint64_t *steps) {
-  for (uint32_t e = 0; e < family->num_entries; e++) {
-    const struct entry *store = &family->entries[e];
-    uint64_t any = innermost(&store->sink);
-    for (uint32_t k = 0; k < store->num_labels; k++)
-      any |= steps[store->first_label + k];
-    if (!any)
-      return false;
-  }
-  return true;
-}
-
 static uint64_t *write_number(const struct ca_stream *stream, uint64_t first, uint64_t step, uint64_t *at) {
   *at++ = first;
   for (uint32_t d = 0; d + 1 < stream->count; d++)
@@ -285,7 +273,7 @@ static uint32_t write_segment(const struct family *family, uint64_t *round, uint
   uint64_t steps[MOST_LABELS], end = family->rounds[family->num_loops - 1], *at = out;
   for (uint32_t k = 0; k < family->num_labels; k++)
     end = segment_of(&family->labels[k], *round, end, &steps[k]);
-  if (!family->num_sums && end > *round + 1 && !is_moving(family, steps))
+  if (!family->num_sums && end > *round + 1 && !changes_in(family, family->num_loops - 1, steps))
     return 0;
   *at++ = family->num_loops | (uint64_t)family->num_entries << 48;
   for (uint32_t d = 0; d + 1 < family->num_loops; d++)
@@ -349,9 +337,7 @@ static uint32_t write_family(struct family *family, bool is_plain, uint64_t *con
   bool is_one = family->num_loops == 1 && !family->num_sums; /* then it may have several segments */
   for (uint32_t k = 0; k < family->num_labels && is_plain; k++)
     family->labels[k].is_loaded = false; /* words are the labels that they hold */
-  if ((family->is_own && !is_plain) || (!family->num_sums && !is_changing(family)))
-    return 0;
-  if (family->num_sums && !is_plain && !are_found(family))
+  if (!is_plain && (family->is_own || (family->num_sums && !are_found(family))))
     return 0;
   if (!family->num_sums && !is_plain && !are_sinks_own(family)) {
     bool adds = is_one && family->num_entries == 1 && !innermost(&family->entries[0].sink) && !family->num_rest;
@@ -360,9 +346,7 @@ static uint32_t write_family(struct family *family, bool is_plain, uint64_t *con
   }
   if (is_one)
     return write_segments(family, 0, content);
-  if (!look_up(family) || (!family->num_sums && !is_changing(family)))
-    return 0;
-  return write_segment(family, &(uint64_t){0}, content);
+  return look_up(family) ? write_segment(family, &(uint64_t){0}, content) : 0;
 }
 
 /* Counts what a family does; if it comes again and leaves the shadow as it is, the loop is remembered. */
@@ -391,8 +375,8 @@ static void count_row(const struct family *family, uint64_t loop_hash, uint64_t 
  * loops, multiplied. `given` has the number of loops around the stores and the sums, at most five, the rounds of
  * each, the outermost first, then the entries in the order of their rows
  *   stores: site | labels << 32 | mask of loaded labels << 40 | mask of labels that are results << 48 | words << 56 |
- * (a label is computed from a word's) << 63, the address and its changes, and for each label the word that it is
- * loaded from or the label, of the first round, and its changes; results are given by their number among the sums;
+ * (a label is computed from a word's) << 63, the address and its changes, and for each label what it is in the first
+ * round, or the word that it is loaded from, with its role, and its changes; results are numbers of sums;
  *   sums: site | labels of a term << 32 | mask of loaded ones, behind that of initial labels << 40 | initial labels
  * << 56 | further loops of terms << 60 | 1 << 62, rounds of each, initial labels, then labels of a term like stores'.
  * Changes are those per round of each loop, of labels of a term also of those of the terms: the bytes times those

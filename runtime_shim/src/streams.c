@@ -42,19 +42,21 @@ bool ca_stream_look_up(struct ca_stream *stream) {
   if (!stream->is_loaded) /* a label, maybe that of a register, which has no shadow */
     return true;
   struct ca_stream found = *stream;
-  found.first = ca_value_at(stream->first);
+  uint64_t word = stream->first & CA_WORD_MASK;
+  found.first = ca_value_at(word);
   found.is_loaded = false;
   for (uint32_t d = 0; d < found.count; d++)
-    found.strides[d] = found.rounds[d] > 1 ? ca_value_at(stream->first + stream->strides[d]) - found.first : 0;
-  if (!is_steady(stream, &found, 0, stream->first, found.first))
+    found.strides[d] = found.rounds[d] > 1 ? ca_value_at(word + stream->strides[d]) - found.first : 0;
+  if (!is_steady(stream, &found, 0, word, found.first))
     return false;
+  found.first |= stream->first & CA_ROLES;
   *stream = found;
   return true;
 }
 
 /* The lowest word, and the one behind the highest. */
 static void bounds(const struct ca_stream *stream, uint32_t words, int64_t *low, int64_t *end) {
-  *low = *end = (int64_t)stream->first;
+  *low = *end = (int64_t)(stream->first & CA_WORD_MASK);
   for (uint32_t d = 0; d < stream->count; d++) {
     int64_t way = (int64_t)(stream->strides[d] * (stream->rounds[d] - 1));
     *(way < 0 ? low : end) += way;

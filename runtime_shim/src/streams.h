@@ -7,7 +7,7 @@
 
 #define CA_MOST_LOOPS 6u
 
-/* A sink, or a label: of the word that is loaded in the first round, or the label of all rounds. */
+/* A sink, or a label: of the word that is loaded in the first round, with its role, or the label of all rounds. */
 struct ca_stream {
   uint64_t first;
   uint32_t count;                  /* of loops, the outermost first; those of the terms of a sum are the inner ones */

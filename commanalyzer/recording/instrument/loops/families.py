@@ -217,7 +217,7 @@ def _store_words(guard: GuardWriter, store: Store, around: Sequence[str]) -> lis
     for k, label in enumerate(store.labels):
         words += _written_label(guard, label, around)
         is_loaded = isinstance(label.source, Polynomial)
-        head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
+        head |= is_loaded << (_IS_COMPUTED if {mark for mark, _ in label.marks} - _ROLES else _IS_LOADED + k)
         head |= isinstance(label.source, int) << (_IS_RESULT + k)
     return [str(signed(head)), *words]
 

@@ -168,24 +168,15 @@ def test_minmod_takes_one_slope_by_looking_at_both() -> None:
     assert sources_of(graph_of(body), "@out+0") == [{("@x+0", DATA), ("@z+0", CONTROL)}]
 
 
-def test_number_of_terms_selects_nothing() -> None:
-    # the rotated loop is guarded by n > 0, and n is a value that the program stored
-    text = """
-#include <stdio.h>
-double x[4], out;
-int size;
-__attribute__((noinline)) void f(int n) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; out = s; }
-int main(void) {
-    for (int i = 0; i < 4; i++) x[i] = i;
-    size = 4;
-    __asm__ volatile("" ::: "memory");
-    f(size);
-    printf("%g\\n", out);
-}
-"""
-    recorded = record_source(text)
-    check(text, recorded)
-    assert sources_of(recorded.graph, "@out+0") == [X]
+@pytest.mark.parametrize(
+    "body",
+    [  # the rotated loop is guarded by m > 0, and m is a value that the program stored
+        'z[0] = n; __asm__ volatile("" ::: "memory"); int m = z[0]; for (int i = 0; i < m; i++) s += x[i];',
+        "int i = 0; do s += x[i]; while (z[i++] > 1);",
+    ],
+)
+def test_number_of_terms_selects_nothing(body: str) -> None:
+    assert sources_of(graph_of(f"double s = 0; {body} out = s;"), "@out+0") == [X]
 
 
 def test_condition_around_a_loop_still_selects() -> None:
@@ -274,3 +265,28 @@ def test_recurrences_whose_partial_results_are_read_are_chains(body: str) -> Non
 )
 def test_conditions_select_where_they_lead(body: str, sources: Sources) -> None:
     assert sources_of(graph_of(body), "@out+0") == [sources]
+
+
+def test_loops_are_one_row_whatever_was_copied_to_what_they_read() -> None:
+    """What selects may be copied; which literal a number is a copy of makes no other chain."""
+    text = """
+#include <string.h>
+static const double table[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+double a[200], flag[200], scale[200], x[200], out[200];
+__attribute__((noinline)) void f(int n) {
+    for (int i = 0; i < n; i++) out[i] = scale[i] * x[i] + (flag[i] > 1 ? 2 : -1);
+}
+int main(int argc, char **argv) {
+    unsigned state = argc;
+    for (int i = 0; i < 200; i++) { a[i] = i % 3; x[i] = i + 0.5; }
+    memcpy(flag, a, sizeof a);
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 200; i++) scale[i] = table[(state = state * 1664525u + 1013904223u) >> 29];
+        f(200);
+    }
+}
+"""
+    recorded = record_source(text)
+    check(text, recorded)
+    assert sources_of(recorded.graph, "@out+8") == [{("@a+8", CONTROL), ("@x+8", DATA)}]
+    assert len(recorded.trace.heads) < 20  # not one per element, or per round
