@@ -9,20 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WORDS (1u << 16) /* of the buffer: half of it is 256 kB, which stays in the second cache */
-#define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
 #define BURST_EVERY 16 /* buffers, of a long run */
 #define SHORTEST_LINE 8 /* instructions */
-#define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
-#define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
 
-uint64_t *ca_profile_next;
-uint64_t *ca_profile_limit;
+uint32_t ca_profile_segments[SEGMENTS], *ca_profile_next = ca_profile_segments;
+uint64_t ca_profile_words[WORDS + LONGEST], *ca_profile_word = ca_profile_words;
 
 struct plan ca_plan;
 
-static uint64_t buffer[WORDS];
 static uint64_t *executed; /* by segment */
 static uint64_t *repeated; /* executions right behind one of the same segment */
 static uint64_t outcomes[1u << (HISTORY + 1)];
@@ -42,6 +37,13 @@ void ca_profile_fail(const char *what) {
 void ca_profile_put(void *stream, const void *bytes, uint64_t size) {
   if (size && fwrite(bytes, 1, size, stream) != size)
     ca_profile_fail("room for its results");
+}
+
+void *ca_profile_map(uint64_t bytes) {
+  void *found = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED)
+    ca_profile_fail("address space");
+  return found;
 }
 
 static void branch_to(int32_t segment) {
@@ -87,95 +89,35 @@ static void touch_bytes(uint64_t address, uint64_t bytes) {
   }
 }
 
-/* A segment that follows itself and touches the lines that it touched before. All distances of the second such
- * execution depend on the lines of two executions alone, so further ones only repeat its counts. */
-static struct {
-  int32_t number;
-  int is_known; /* the counts are */
-  uint64_t line[MOST_REMEMBERED];
-  uint64_t near[LINE_SIZES][LIST];
-} last;
-
-static int repeats(int32_t number, const struct segment *s, const uint64_t *word) {
-  if (number != last.number)
-    return 0;
-  const struct access *a = ca_plan.access + s->first_access;
-  uint64_t differs = 0;
-  for (int32_t i = 0; i < s->accesses; i++) {
-    uint64_t end = word[i] + (uint64_t)a[i].bytes - 1;
-    differs |= (word[i] >> 6 ^ last.line[i]) | (end >> 6 ^ last.line[i]);
-  }
-  return !differs;
-}
-
-static void access_lines(uint64_t address, uint64_t bytes) {
-  ca_reuse_access(data[0], address, bytes);
-  ca_reuse_access(data[1], address, bytes);
-}
-
-/* The same where lines are sampled: nearly all accesses only have their lines hashed. */
-static void sampled_accesses(const struct segment *s, const uint64_t *word) {
-  const struct access *a = ca_plan.access + s->first_access;
-  for (int32_t i = 0; i < s->accesses; i++) {
-    uint64_t line = word[i] >> 6, bytes = (uint64_t)a[i].bytes;
-    touch_bytes(word[i], bytes);
-    if ((word[i] & 63) + bytes > 64) {
-      access_lines(word[i], bytes);
+/* Accesses: where lines are sampled, nearly all of them only have their lines hashed. */
+static void read_accesses(const uint64_t *word, const uint64_t *end) {
+  int is_all = ca_plan.is_exact || ca_is_burst;
+  for (; word < end; word++) {
+    uint64_t address = *word & ((1ull << ADDRESS_BITS) - 1), bytes = *word >> ADDRESS_BITS, at = address & 63;
+    if (bytes - 1 < 64 - at) {
+      uint64_t mask = (~0ull >> (64 - bytes)) << at;
+      if (mask & ~touched[(address & ADDRESS_MASK) >> 6])
+        touch_bytes(address, bytes);
+    } else {
+      bytes = bytes ? bytes : *++word;
+      touch_bytes(address, bytes);
+    }
+    if (!is_all && bytes <= 64 - at) {
+      uint64_t hash = address_hash(address);
+      data[0]->accesses++;
+      data[1]->accesses++;
+      for (int i = 0; i < LINE_SIZES; i++)
+        if (hash <= data[i]->limit)
+          ca_reuse_sampled(data[i], address >> (6 + i));
       continue;
     }
-    data[0]->accesses++;
-    data[1]->accesses++;
-    if (line_hash(line) <= data[0]->limit)
-      ca_reuse_sampled(data[0], line);
-    if (line_hash(line >> 1) <= data[1]->limit)
-      ca_reuse_sampled(data[1], line >> 1);
+    for (int i = 0; i < LINE_SIZES; i++)
+      ca_reuse_access(data[i], address, bytes);
   }
 }
 
-/* Accesses of one word each. */
-static void plain_accesses(int32_t number, const struct segment *s, const uint64_t *word) {
-  const struct access *a = ca_plan.access + s->first_access;
-  int is_same = ca_plan.is_exact && repeats(number, s, word);
-  for (int32_t i = 0; i < s->accesses; i++)
-    touch_bytes(word[i], (uint64_t)a[i].bytes);
-  if (is_same && last.is_known) {
-    for (int k = 0; k < LINE_SIZES; k++)
-      for (unsigned d = 0; d < LIST && d < (unsigned)s->accesses; d++)
-        if (last.near[k][d])
-          ca_reuse_repeat(data[k], d, last.near[k][d]);
-    return;
-  }
-  uint64_t found = 0;
-  for (int k = 0; k < LINE_SIZES && is_same; k++)
-    memcpy(last.near[k], ca_reuse_near(data[k]), sizeof last.near[k]);
-  for (int32_t i = 0; i < s->accesses; i++)
-    access_lines(word[i], (uint64_t)a[i].bytes);
-  for (int k = 0; k < LINE_SIZES && is_same; k++)
-    for (int d = 0; d < LIST; d++)
-      found += last.near[k][d] = ca_reuse_near(data[k])[d] - last.near[k][d];
-  if (!ca_plan.is_exact)
-    return;
-  last.is_known = is_same && found == (uint64_t)s->accesses * LINE_SIZES;
-  last.number = number;
-  for (int32_t i = 0; i < s->accesses; i++)
-    last.line[i] = word[i] >> 6;
-}
-
-/* Accesses of which some are of unknown size. */
-static void other_accesses(const struct segment *s, const uint64_t *word) {
-  const struct access *a = ca_plan.access + s->first_access;
-  last.number = NONE;
-  for (int32_t i = 0; i < s->accesses; i++, a++) {
-    uint64_t address = word[0], bytes = a->bytes ? (uint64_t)a->bytes : word[1];
-    word += a->bytes ? 1 : 2;
-    touch_bytes(address, bytes);
-    access_lines(address, bytes);
-  }
-}
-
-/* What the words of an execution of a segment say; returns the word behind them. */
-static const uint64_t *read_segment(const uint64_t *word) {
-  int32_t number = (int32_t)*word;
+/* What the execution of a segment says, whose words begin here; returns the word behind them. */
+static const uint64_t *read_segment(int32_t number, const uint64_t *word) {
   const struct segment *s = &ca_plan.segment[number];
   executed[number]++;
   if (pending_branch != NONE)
@@ -186,28 +128,24 @@ static const uint64_t *read_segment(const uint64_t *word) {
   else if (s->size)
     code_lines(s, 0);
   before = number;
-  if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED)
-    other_accesses(s, word + 1);
-  else if (!ca_plan.is_exact && !ca_is_burst)
-    sampled_accesses(s, word + 1);
-  else if (s->accesses)
-    plain_accesses(number, s, word + 1);
   if (ca_plan.has_parallelism)
-    ca_parallelism_segment(s, word + 1);
+    ca_parallelism_segment(s, word);
   return word + s->words;
 }
 
-uint64_t *ca_profile_flush(void) {
+void ca_profile_flush(void) {
   static uint64_t flushes, next_burst;
   uint64_t apart = flushes / BURST_EVERY < BURST_EVERY ? 1 + flushes / BURST_EVERY : BURST_EVERY;
   ca_is_burst = !ca_plan.is_exact && flushes++ == next_burst;
-  for (const uint64_t *word = buffer; word < ca_profile_next;)
-    word = read_segment(word);
+  const uint64_t *word = ca_profile_words;
+  for (const uint32_t *number = ca_profile_segments; number < ca_profile_next; number++)
+    word = read_segment((int32_t)*number, word);
+  read_accesses(ca_profile_words, ca_profile_word);
   for (int i = 0; i < LINE_SIZES && ca_is_burst; i++)
     ca_reuse_end_burst(data[i], apart);
   next_burst += ca_is_burst ? apart : 0;
-  ca_profile_next = buffer;
-  return buffer;
+  ca_profile_next = ca_profile_segments;
+  ca_profile_word = ca_profile_words;
 }
 
 static const void *section(const char **at, uint64_t bytes) {
@@ -230,7 +168,6 @@ static void read_plan(const char *path) {
   struct plan *p = &ca_plan;
   memcpy(p, section(&at, 12 * 4), 12 * 4);
   p->segment = section(&at, (uint64_t)p->segments * sizeof *p->segment);
-  p->access = section(&at, (uint64_t)p->accesses * sizeof *p->access);
   p->instruction = section(&at, (uint64_t)p->instructions * sizeof *p->instruction);
   p->operand = section(&at, (uint64_t)p->operands * 4);
   p->function = section(&at, (uint64_t)p->functions * sizeof *p->function);
@@ -239,16 +176,11 @@ static void read_plan(const char *path) {
 
 __attribute__((constructor(101))) static void start(void) {
   const char *path = getenv("COMMANALYZER_PROFILE_PLAN");
-  ca_profile_next = buffer;
-  ca_profile_limit = buffer + WORDS - LONGEST;
   owner = getpid();
   if (!path)
     ca_profile_fail("plan");
   read_plan(path);
-  last.number = NONE;
-  touched = mmap(0, ADDRESS_MASK / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (touched == MAP_FAILED)
-    ca_profile_fail("address space");
+  touched = ca_profile_map(ADDRESS_MASK / 8 + 1);
   repeated = calloc((uint64_t)ca_plan.segments + 1, 8);
   executed = calloc((uint64_t)ca_plan.segments + 1, 8);
   for (int i = 0; i < LINE_SIZES; i++) {
