@@ -1,9 +1,10 @@
-/* Reuse distances: an LRU stack of lines, ordered by time stamps.
+/* Reuse distances: an LRU stack of lines whose top is a short list and whose rest is ordered by time stamps.
  *
- * Every line has the stamp of its last access, and every stamp a bit that is set while it is the last of its line:
- * the distance of an access is the number of bits behind the stamp of its line (Bennett and Kruskal 1975; Olken
- * 1981). Most are a few words apart and counted there; others by a Fenwick tree over blocks of words, which only
- * has the blocks before the newest one, so most accesses leave it alone.
+ * A line of the list has a slot, and one word has the slots in the order of their last accesses, four bits each: a
+ * line's distance is the place of its slot in the word. Most accesses are such. A line that falls out of the list
+ * gets the next time stamp. The distance of a line there is the length of the list plus the number of later stamps
+ * of lines: a bit per stamp, counted by words, with a Fenwick tree over blocks of them (Bennett and Kruskal 1975;
+ * Olken 1981) that only has the blocks before the newest one, so that few accesses change it.
  *
  * Where it is not exact, the stack holds a sample of the lines, those whose hash is small (of 128 bytes: lines of both sizes are in it together), at most MOST_SAMPLED of
  * them; a distance is the number of sampled lines in between, divided by the rate (SHARDS with a fixed size,
@@ -26,19 +27,26 @@
 #define SHARE_SAMPLED 24 /* of all accesses, one in so many is looked up */
 #define BEFORE_SHARING (1u << 14)
 
+struct list {
+  uint64_t order;      /* slots, the latest one lowest */
+  uint64_t line[LIST]; /* by slot, plus one; 0: none */
+  uint32_t *place;     /* by line: slot plus one; behind LIST a stamp of the stack, 0 for none */
+  uint64_t mask;       /* of lines that are told apart */
+};
+
 struct stack {
   struct reuse gate; /* first: what others see */
   unsigned line_bits;
   int is_exact;
-  uint64_t top; /* the latest line, plus one */
-  uint32_t *stamp; /* by line, plus one */
+  struct list top, burst_top;
+  uint64_t lines; /* that were ever in the stack */
   uint64_t *line; /* by stamp */
   uint64_t *bits;
   uint32_t *tree;
   uint32_t stamps, next, live;
   unsigned shift; /* the rate is 2^-shift */
   uint64_t touched_lines, touched_bytes;
-  uint64_t burst_list[LIST], burst[LIST + 1]; /* accesses of a burst by place in its list; behind: in none */
+  uint64_t burst[LIST + 1]; /* accesses of a burst by place in its list; behind: in none */
   uint64_t bursts[LIST + 1];  /* of all bursts, times their weights, and of accesses to many lines */
   double shares[4]; /* over bursts: sums of weight, weight x share found there, x its square, weight squared */
   uint64_t exact[BINS];      /* accesses by distance, if it is exact */
@@ -55,6 +63,30 @@ static void *room_for(uint64_t count, uint64_t size) {
   return found;
 }
 
+static void start_list(struct list *list, unsigned line_bits) {
+  list->order = 0xfedcba9876543210ull;
+  list->mask = ADDRESS_MASK >> line_bits;
+  list->place = ca_profile_map((list->mask + 1) * sizeof *list->place);
+}
+
+/* Distance of a line that is in this slot, and comes to the top. */
+static inline unsigned move_up(struct list *list, uint64_t slot) {
+  const uint64_t each = 0x1111111111111111ull;
+  uint64_t other = list->order ^ slot * each, first = (other - each) & ~other & 8 * each; /* lowest: where it is 0 */
+  uint64_t moved = first ^ (first - 1);
+  list->order = (list->order & ~moved) | (list->order << 4 & moved) | slot;
+  return (unsigned)__builtin_ctzll(first) / 4;
+}
+
+/* A line comes in at the top; returns the one that falls out plus one, 0 for none. */
+static inline uint64_t come_in(struct list *list, uint64_t line) {
+  uint64_t slot = list->order >> 60, fallen = list->line[slot];
+  list->order = list->order << 4 | slot;
+  list->line[slot] = line + 1;
+  list->place[line & list->mask] = (uint32_t)slot + 1;
+  return fallen;
+}
+
 static void make_room(struct stack *r) {
   r->bits = room_for(r->stamps / 64, 8);
   r->line = room_for(r->stamps, 8);
@@ -68,7 +100,8 @@ struct reuse *ca_reuse_new(unsigned line_bits, int is_exact) {
   r->line_bits = line_bits;
   r->is_exact = is_exact;
   r->stamps = FIRST_STAMPS;
-  r->stamp = ca_profile_map(((ADDRESS_MASK >> line_bits) + 1) * sizeof *r->stamp);
+  start_list(&r->top, line_bits);
+  start_list(&r->burst_top, line_bits);
   make_room(r);
   return &r->gate;
 }
@@ -81,10 +114,6 @@ static uint64_t mixed(uint64_t x) { /* finalizer of splitmix64 */
 
 static int is_sampled(const struct stack *r, uint64_t line) {
   return address_hash(line << r->line_bits) <= r->gate.limit;
-}
-
-static uint32_t *stamp_of(const struct stack *r, uint64_t line) {
-  return &r->stamp[line & (ADDRESS_MASK >> r->line_bits)];
 }
 
 static void add(struct stack *r, uint32_t block, uint32_t value) {
@@ -113,17 +142,18 @@ static uint64_t count_behind(const struct stack *r, uint32_t stamp) {
 }
 
 static void take_out(struct stack *r, uint32_t stamp) {
+  r->live--;
   r->bits[stamp / 64] &= ~(1ull << stamp % 64);
   if (stamp / BLOCK < r->next / BLOCK)
     add(r, stamp / BLOCK, (uint32_t)-1);
 }
 
 /* The next stamp is that of a line. */
-static void put_on_top(struct stack *r, uint64_t line) {
+static void give_stamp(struct stack *r, uint64_t line) {
   uint32_t stamp = r->next++;
   r->bits[stamp / 64] |= 1ull << stamp % 64;
   r->line[stamp] = line;
-  *stamp_of(r, line) = r->next;
+  r->top.place[line & r->top.mask] = LIST + r->next;
   if (r->next % BLOCK == 0)
     add(r, stamp / BLOCK, ones(r, stamp / BLOCK * BLOCK_WORDS, r->next / 64));
 }
@@ -142,7 +172,7 @@ static void renumber(struct stack *r) {
   r->next = 0;
   for (uint32_t i = 0; i < end; i++)
     if (bits[i / 64] >> i % 64 & 1)
-      put_on_top(r, line[i]);
+      give_stamp(r, line[i]);
   free(bits);
   free(line);
 }
@@ -154,10 +184,18 @@ static void halve(struct stack *r) {
   r->accesses_before = r->gate.accesses;
   for (uint32_t i = 0; i < r->next; i++)
     if (r->bits[i / 64] >> i % 64 & 1 && !is_sampled(r, r->line[i])) {
-      *stamp_of(r, r->line[i]) = 0;
+      r->top.place[r->line[i] & r->top.mask] = 0;
       take_out(r, i);
-      r->live--;
     }
+  struct list old = r->top;
+  memset(r->top.line, 0, sizeof r->top.line);
+  for (int k = LIST - 1; k >= 0; k--) { /* those that stay come in again, the latest one last */
+    uint64_t line = old.line[old.order >> 4 * k & (LIST - 1)];
+    if (line && is_sampled(r, line - 1))
+      come_in(&r->top, line - 1);
+    else if (line)
+      r->top.place[(line - 1) & r->top.mask] = 0;
+  }
 }
 
 static unsigned bin_of(uint64_t distance) {
@@ -171,21 +209,29 @@ static inline void record(struct stack *r, uint64_t line, uint64_t distance) {
     r->hist[mixed(line << r->line_bits >> 7) % GROUPS][bin_of(distance << r->shift)] += (double)(1ull << r->shift);
 }
 
-static void touch(struct stack *r, uint64_t line) {
-  if (r->top == line + 1) {
-    record(r, line, 0);
-    return;
+/* A line that is not in the list is accessed. */
+static void touch_far(struct stack *r, uint64_t line) {
+  uint32_t place = r->top.place[line & r->top.mask];
+  r->lines += !place;
+  if (place) {
+    record(r, line, LIST + count_behind(r, place - LIST - 1));
+    take_out(r, place - LIST - 1);
   }
+  uint64_t fallen = come_in(&r->top, line);
+  if (!fallen)
+    return;
   if (r->next == r->stamps)
     renumber(r);
-  uint32_t stamp = *stamp_of(r, line);
-  if (stamp) {
-    record(r, line, count_behind(r, stamp - 1));
-    take_out(r, stamp - 1);
-  } else
-    r->live++; /* the first access */
-  put_on_top(r, line);
-  r->top = line + 1;
+  r->live++;
+  give_stamp(r, fallen - 1);
+}
+
+static inline void touch(struct stack *r, uint64_t line) {
+  uint64_t slot = r->top.place[line & r->top.mask] - 1ull;
+  if (slot < LIST)
+    record(r, line, move_up(&r->top, slot));
+  else
+    touch_far(r, line);
 }
 
 /* The sample has room, and looking up takes a limited share of the run. */
@@ -197,15 +243,13 @@ static void limit(struct stack *r) {
 }
 
 /* Place of a line in the list of the burst, LIST if it is not there; it comes to the top. */
-static unsigned burst_place(struct stack *r, uint64_t line) {
-  uint64_t *list = r->burst_list, moved = line;
-  for (unsigned k = 0; k < LIST; k++) {
-    uint64_t here = list[k];
-    list[k] = moved;
-    if (here == line)
-      return k;
-    moved = here;
-  }
+static inline unsigned burst_place(struct list *list, uint64_t line) {
+  uint64_t slot = list->place[line & list->mask] - 1ull;
+  if (slot < LIST)
+    return move_up(list, slot);
+  uint64_t fallen = come_in(list, line);
+  if (fallen)
+    list->place[(fallen - 1) & list->mask] = 0;
   return LIST;
 }
 
@@ -244,7 +288,7 @@ void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
       continue;
     }
     if (ca_is_burst || is_long)
-      (is_long ? r->bursts : r->burst)[burst_place(r, line)]++;
+      (is_long ? r->bursts : r->burst)[burst_place(&r->burst_top, line)]++;
     if (is_sampled(r, line)) {
       touch(r, line);
       limit(r);
@@ -269,7 +313,7 @@ void ca_reuse_touched(struct reuse *reuse, uint64_t lines, uint64_t bytes) {
 /* Counts by distance: of each group in doubles, then what is known exactly. */
 void ca_reuse_write(struct reuse *reuse, void *stream) {
   struct stack *r = reuse->stack;
-  uint64_t lines = r->touched_lines ? r->touched_lines : r->live;
+  uint64_t lines = r->touched_lines ? r->touched_lines : r->lines;
   uint64_t facts[5] = {1ull << r->line_bits, r->gate.accesses, lines, r->touched_bytes, r->shift};
   ca_profile_put(stream, facts, sizeof facts);
   ca_profile_put(stream, r->exact, sizeof r->exact);
