@@ -11,7 +11,7 @@
 
 #define FAILED 113
 #define BURST_EVERY 16 /* buffers, of a long run */
-#define SHORTEST_LINE 8 /* instructions */
+#define STEPS 2048 /* that are known */
 
 uint32_t ca_profile_segments[SEGMENTS], *ca_profile_next = ca_profile_segments;
 uint64_t ca_profile_words[WORDS + LONGEST], *ca_profile_word = ca_profile_words;
@@ -19,13 +19,11 @@ uint64_t ca_profile_words[WORDS + LONGEST], *ca_profile_word = ca_profile_words;
 struct plan ca_plan;
 
 static uint64_t *executed; /* by segment */
-static uint64_t *repeated; /* executions right behind one of the same segment */
 static uint64_t outcomes[1u << (HISTORY + 1)];
 static uint64_t branches, history;
 static uint8_t first_outcomes[HISTORY];
 static int32_t pending_branch = NONE; /* the segment before ended with a branch that leads here if taken */
 static struct reuse *data[LINE_SIZES], *code[LINE_SIZES];
-static int32_t before = NONE; /* the segment before */
 static uint64_t *touched, touched_lines[LINE_SIZES], touched_bytes;
 static pid_t owner;
 
@@ -56,18 +54,47 @@ static void branch_to(int32_t segment) {
     outcomes[history & ((1u << (HISTORY + 1)) - 1)]++;
 }
 
-/* The lines of a segment that is executed, `times` more if it has just been executed before. */
-static void code_lines(const struct segment *s, uint64_t times) {
+/* What executing a segment does to the code's lists, if all its lines are in them: distances depend on their order
+ * alone. So most executions look up one that was the same, and count it. */
+struct step {
+  uint64_t before[LINE_SIZES], after[LINE_SIZES], arrivals, times;
+  uint64_t counts[LINE_SIZES][NEAR_BINS];
+  int32_t number;
+};
+static struct step steps[STEPS];
+
+static void count_step(struct step *step) {
+  for (int i = 0; i < LINE_SIZES; i++)
+    for (int bin = 0; bin < NEAR_BINS; bin++)
+      code[i]->exact[bin] += step->times * step->counts[i][bin];
+  step->times = 0;
+}
+
+static void run_code(int32_t number, const struct segment *s) {
+  struct list *top[LINE_SIZES] = {&code[0]->top, &code[1]->top};
+  uint64_t mix = (top[0]->order ^ top[1]->order << 1) + (uint64_t)number, arrivals = top[0]->arrivals;
+  struct step *step = &steps[mix * 0x9e3779b97f4a7c15ull >> 32 & (STEPS - 1)];
+  if (step->before[0] == top[0]->order && step->before[1] == top[1]->order && step->number == number &&
+      step->arrivals == arrivals + top[1]->arrivals) {
+    step->times++;
+    top[0]->order = step->after[0];
+    top[1]->order = step->after[1];
+    return;
+  }
+  count_step(step);
+  step->number = number;
+  step->arrivals = arrivals + top[1]->arrivals;
   uint64_t bytes = (uint64_t)ca_plan.instruction_bytes, first = (uint64_t)s->first_address * bytes;
   uint64_t size = (uint64_t)s->size * bytes;
   for (int i = 0; i < LINE_SIZES; i++) {
     unsigned bits = 6 + (unsigned)i;
-    uint64_t lines = ((first + size - 1) >> bits) - (first >> bits) + 1;
-    if (times)
-      ca_reuse_repeat(code[i], (unsigned)lines - 1, times * lines);
-    else
-      ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
-    ca_reuse_repeat(code[i], 0, (times + !times) * ((uint64_t)s->size - lines));
+    step->before[i] = top[i]->order;
+    memcpy(step->counts[i], code[i]->exact, sizeof step->counts[i]);
+    ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
+    code[i]->exact[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
+    for (int bin = 0; bin < NEAR_BINS; bin++)
+      step->counts[i][bin] = code[i]->exact[bin] - step->counts[i][bin];
+    step->after[i] = top[i]->order;
   }
 }
 
@@ -123,11 +150,8 @@ static const uint64_t *read_segment(int32_t number, const uint64_t *word) {
   if (pending_branch != NONE)
     branch_to(number);
   pending_branch = s->end == END_BRANCH ? s->taken : NONE;
-  if (number == before && s->size < LIST * SHORTEST_LINE)
-    repeated[number]++;
-  else if (s->size)
-    code_lines(s, 0);
-  before = number;
+  if (s->size)
+    run_code(number, s);
   if (ca_plan.has_parallelism)
     ca_parallelism_segment(s, word);
   return word + s->words;
@@ -181,7 +205,6 @@ __attribute__((constructor(101))) static void start(void) {
     ca_profile_fail("plan");
   read_plan(path);
   touched = ca_profile_map(ADDRESS_MASK / 8 + 1);
-  repeated = calloc((uint64_t)ca_plan.segments + 1, 8);
   executed = calloc((uint64_t)ca_plan.segments + 1, 8);
   for (int i = 0; i < LINE_SIZES; i++) {
     data[i] = ca_reuse_new(6 + (unsigned)i, ca_plan.is_exact);
@@ -195,10 +218,14 @@ __attribute__((destructor(101))) static void finish(void) {
   const char *path = getenv("COMMANALYZER_PROFILE");
   if (!path || getpid() != owner)
     return; /* children that were forked have the same buffer */
+  uint64_t instructions = 0;
   ca_profile_flush();
   for (int32_t i = 0; i < ca_plan.segments; i++)
-    if (repeated[i] && ca_plan.segment[i].size)
-      code_lines(&ca_plan.segment[i], repeated[i]);
+    instructions += executed[i] * (uint64_t)ca_plan.segment[i].size;
+  for (int i = 0; i < STEPS; i++)
+    count_step(&steps[i]);
+  for (int i = 0; i < LINE_SIZES; i++)
+    code[i]->accesses = instructions;
   FILE *file = fopen(path, "wb");
   if (!file)
     ca_profile_fail("place for its results");

@@ -21,6 +21,7 @@
 #define LINE_SIZES 2
 #define LIST 16         /* lines at the top of a stack that are searched for one by one */
 #define BINS 44         /* distance 0, then up to 2^0, 2^1, ... */
+#define NEAR_BINS 6     /* of distances in the list */
 #define GROUPS 8        /* of sampled lines: their spread is the stated error */
 #define HISTORY 16      /* outcomes of branches that are known */
 #define CLASSES 5       /* of instructions: mem, int, ctrl, fp, other */
@@ -70,16 +71,25 @@ extern uint64_t ca_profile_words[], *ca_profile_word;
 void ca_profile_flush(void);
 
 /* reuse.c */
+struct list {
+  uint64_t order;      /* slots, the latest one lowest */
+  uint64_t line[LIST]; /* by slot, plus one; 0: none */
+  uint32_t *place;     /* by line: slot plus one; behind LIST a stamp of the stack, 0 for none */
+  uint64_t mask;       /* of lines that are told apart */
+  uint64_t arrivals;   /* lines that came in */
+};
+
 struct reuse {
   uint64_t limit; /* a line is sampled if the hash of its 128 bytes is at most this */
   uint64_t accesses;
+  struct list top;
+  uint64_t exact[BINS]; /* accesses by distance, if it is exact */
   struct stack *stack;
 };
 static inline uint64_t address_hash(uint64_t address) { return (address >> 7) * 0x9e3779b97f4a7c15ull; }
 struct reuse *ca_reuse_new(unsigned line_bits, int is_exact);
 void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
 void ca_reuse_sampled(struct reuse *r, uint64_t line);
-void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times);
 void ca_reuse_end_burst(struct reuse *r, uint64_t weight);
 extern int ca_is_burst;
 void ca_reuse_touched(struct reuse *r, uint64_t lines, uint64_t bytes);

@@ -27,18 +27,11 @@
 #define SHARE_SAMPLED 24 /* of all accesses, one in so many is looked up */
 #define BEFORE_SHARING (1u << 14)
 
-struct list {
-  uint64_t order;      /* slots, the latest one lowest */
-  uint64_t line[LIST]; /* by slot, plus one; 0: none */
-  uint32_t *place;     /* by line: slot plus one; behind LIST a stamp of the stack, 0 for none */
-  uint64_t mask;       /* of lines that are told apart */
-};
-
 struct stack {
   struct reuse gate; /* first: what others see */
   unsigned line_bits;
   int is_exact;
-  struct list top, burst_top;
+  struct list burst_top;
   uint64_t lines; /* that were ever in the stack */
   uint64_t *line; /* by stamp */
   uint64_t *bits;
@@ -49,7 +42,6 @@ struct stack {
   uint64_t burst[LIST + 1]; /* accesses of a burst by place in its list; behind: in none */
   uint64_t bursts[LIST + 1];  /* of all bursts, times their weights, and of accesses to many lines */
   double shares[4]; /* over bursts: sums of weight, weight x share found there, x its square, weight squared */
-  uint64_t exact[BINS];      /* accesses by distance, if it is exact */
   double hist[GROUPS][BINS]; /* of sampled accesses, weighted by 1 / rate */
   uint64_t sampled, sampled_before, accesses_before;
 };
@@ -81,6 +73,7 @@ static inline unsigned move_up(struct list *list, uint64_t slot) {
 /* A line comes in at the top; returns the one that falls out plus one, 0 for none. */
 static inline uint64_t come_in(struct list *list, uint64_t line) {
   uint64_t slot = list->order >> 60, fallen = list->line[slot];
+  list->arrivals++;
   list->order = list->order << 4 | slot;
   list->line[slot] = line + 1;
   list->place[line & list->mask] = (uint32_t)slot + 1;
@@ -100,7 +93,7 @@ struct reuse *ca_reuse_new(unsigned line_bits, int is_exact) {
   r->line_bits = line_bits;
   r->is_exact = is_exact;
   r->stamps = FIRST_STAMPS;
-  start_list(&r->top, line_bits);
+  start_list(&r->gate.top, line_bits);
   start_list(&r->burst_top, line_bits);
   make_room(r);
   return &r->gate;
@@ -153,7 +146,7 @@ static void give_stamp(struct stack *r, uint64_t line) {
   uint32_t stamp = r->next++;
   r->bits[stamp / 64] |= 1ull << stamp % 64;
   r->line[stamp] = line;
-  r->top.place[line & r->top.mask] = LIST + r->next;
+  r->gate.top.place[line & r->gate.top.mask] = LIST + r->next;
   if (r->next % BLOCK == 0)
     add(r, stamp / BLOCK, ones(r, stamp / BLOCK * BLOCK_WORDS, r->next / 64));
 }
@@ -184,17 +177,17 @@ static void halve(struct stack *r) {
   r->accesses_before = r->gate.accesses;
   for (uint32_t i = 0; i < r->next; i++)
     if (r->bits[i / 64] >> i % 64 & 1 && !is_sampled(r, r->line[i])) {
-      r->top.place[r->line[i] & r->top.mask] = 0;
+      r->gate.top.place[r->line[i] & r->gate.top.mask] = 0;
       take_out(r, i);
     }
-  struct list old = r->top;
-  memset(r->top.line, 0, sizeof r->top.line);
+  struct list old = r->gate.top;
+  memset(r->gate.top.line, 0, sizeof r->gate.top.line);
   for (int k = LIST - 1; k >= 0; k--) { /* those that stay come in again, the latest one last */
     uint64_t line = old.line[old.order >> 4 * k & (LIST - 1)];
     if (line && is_sampled(r, line - 1))
-      come_in(&r->top, line - 1);
+      come_in(&r->gate.top, line - 1);
     else if (line)
-      r->top.place[(line - 1) & r->top.mask] = 0;
+      r->gate.top.place[(line - 1) & r->gate.top.mask] = 0;
   }
 }
 
@@ -204,20 +197,20 @@ static unsigned bin_of(uint64_t distance) {
 
 static inline void record(struct stack *r, uint64_t line, uint64_t distance) {
   if (r->is_exact)
-    r->exact[bin_of(distance)]++;
+    r->gate.exact[bin_of(distance)]++;
   else
     r->hist[mixed(line << r->line_bits >> 7) % GROUPS][bin_of(distance << r->shift)] += (double)(1ull << r->shift);
 }
 
 /* A line that is not in the list is accessed. */
 static void touch_far(struct stack *r, uint64_t line) {
-  uint32_t place = r->top.place[line & r->top.mask];
+  uint32_t place = r->gate.top.place[line & r->gate.top.mask];
   r->lines += !place;
   if (place) {
     record(r, line, LIST + count_behind(r, place - LIST - 1));
     take_out(r, place - LIST - 1);
   }
-  uint64_t fallen = come_in(&r->top, line);
+  uint64_t fallen = come_in(&r->gate.top, line);
   if (!fallen)
     return;
   if (r->next == r->stamps)
@@ -227,9 +220,9 @@ static void touch_far(struct stack *r, uint64_t line) {
 }
 
 static inline void touch(struct stack *r, uint64_t line) {
-  uint64_t slot = r->top.place[line & r->top.mask] - 1ull;
+  uint64_t slot = r->gate.top.place[line & r->gate.top.mask] - 1ull;
   if (slot < LIST)
-    record(r, line, move_up(&r->top, slot));
+    record(r, line, move_up(&r->gate.top, slot));
   else
     touch_far(r, line);
 }
@@ -296,13 +289,6 @@ void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
   }
 }
 
-/* Further accesses with a small distance, which leave the stack as it is in the end. */
-void ca_reuse_repeat(struct reuse *reuse, unsigned distance, uint64_t times) {
-  struct stack *r = reuse->stack;
-  r->gate.accesses += times;
-  r->exact[bin_of(distance)] += times;
-}
-
 /* Lines and bytes that are touched, where they are known from elsewhere. */
 void ca_reuse_touched(struct reuse *reuse, uint64_t lines, uint64_t bytes) {
   struct stack *r = reuse->stack;
@@ -316,7 +302,7 @@ void ca_reuse_write(struct reuse *reuse, void *stream) {
   uint64_t lines = r->touched_lines ? r->touched_lines : r->lines;
   uint64_t facts[5] = {1ull << r->line_bits, r->gate.accesses, lines, r->touched_bytes, r->shift};
   ca_profile_put(stream, facts, sizeof facts);
-  ca_profile_put(stream, r->exact, sizeof r->exact);
+  ca_profile_put(stream, r->gate.exact, sizeof r->gate.exact);
   ca_profile_put(stream, r->hist, sizeof r->hist);
   ca_profile_put(stream, r->bursts, sizeof r->bursts);
   ca_profile_put(stream, r->shares, sizeof r->shares);
