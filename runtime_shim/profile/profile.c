@@ -59,6 +59,7 @@ static void branch_to(int32_t segment) {
 struct step {
   uint64_t before[LINE_SIZES], after[LINE_SIZES], arrivals, times;
   uint64_t counts[LINE_SIZES][NEAR_BINS];
+  struct step *next;
   int32_t number;
 };
 static struct step steps[STEPS];
@@ -70,31 +71,41 @@ static void count_step(struct step *step) {
   step->times = 0;
 }
 
+static int is_step(const struct step *step, int32_t number, uint64_t arrivals) {
+  return step->number == number && step->before[0] == code[0]->top.order &&
+         step->before[1] == code[1]->top.order && step->arrivals == arrivals;
+}
+
 static void run_code(int32_t number, const struct segment *s) {
-  struct list *top[LINE_SIZES] = {&code[0]->top, &code[1]->top};
-  uint64_t mix = (top[0]->order ^ top[1]->order << 1) + (uint64_t)number, arrivals = top[0]->arrivals;
-  struct step *step = &steps[mix * 0x9e3779b97f4a7c15ull >> 32 & (STEPS - 1)];
-  if (step->before[0] == top[0]->order && step->before[1] == top[1]->order && step->number == number &&
-      step->arrivals == arrivals + top[1]->arrivals) {
+  static struct step *last = steps;
+  uint64_t arrivals = code[0]->top.arrivals + code[1]->top.arrivals;
+  struct step *step = last->next; /* most likely; looking it up would wait for the order that is only known then */
+  if (!step || !is_step(step, number, arrivals)) {
+    uint64_t mix = (code[0]->top.order ^ code[1]->top.order << 1) + (uint64_t)number;
+    step = &steps[mix * 0x9e3779b97f4a7c15ull >> 32 & (STEPS - 1)];
+    last->next = step;
+  }
+  last = step;
+  if (is_step(step, number, arrivals)) {
     step->times++;
-    top[0]->order = step->after[0];
-    top[1]->order = step->after[1];
+    code[0]->top.order = step->after[0];
+    code[1]->top.order = step->after[1];
     return;
   }
   count_step(step);
   step->number = number;
-  step->arrivals = arrivals + top[1]->arrivals;
+  step->arrivals = arrivals;
   uint64_t bytes = (uint64_t)ca_plan.instruction_bytes, first = (uint64_t)s->first_address * bytes;
   uint64_t size = (uint64_t)s->size * bytes;
   for (int i = 0; i < LINE_SIZES; i++) {
     unsigned bits = 6 + (unsigned)i;
-    step->before[i] = top[i]->order;
+    step->before[i] = code[i]->top.order;
     memcpy(step->counts[i], code[i]->exact, sizeof step->counts[i]);
     ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
     code[i]->exact[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
     for (int bin = 0; bin < NEAR_BINS; bin++)
       step->counts[i][bin] = code[i]->exact[bin] - step->counts[i][bin];
-    step->after[i] = top[i]->order;
+    step->after[i] = code[i]->top.order;
   }
 }
 
@@ -118,29 +129,28 @@ static void touch_bytes(uint64_t address, uint64_t bytes) {
 
 /* Accesses: where lines are sampled, nearly all of them only have their lines hashed. */
 static void read_accesses(const uint64_t *word, const uint64_t *end) {
-  int is_all = ca_plan.is_exact || ca_is_burst;
+  const uint64_t all = ~0ull, *bits = touched;
+  uint64_t limit = ca_plan.is_exact || ca_is_burst ? all : data[0]->limit | data[1]->limit, passed = 0;
   for (; word < end; word++) {
     uint64_t address = *word & ((1ull << ADDRESS_BITS) - 1), bytes = *word >> ADDRESS_BITS, at = address & 63;
-    if (bytes - 1 < 64 - at) {
-      uint64_t mask = (~0ull >> (64 - bytes)) << at;
-      if (mask & ~touched[(address & ADDRESS_MASK) >> 6])
-        touch_bytes(address, bytes);
-    } else {
-      bytes = bytes ? bytes : *++word;
+    int is_within = bytes - 1 < 64 - at;
+    if (!is_within && !bytes)
+      bytes = *++word;
+    if (!is_within || (all >> (64 - bytes)) << at & ~bits[(address & ADDRESS_MASK) >> 6])
       touch_bytes(address, bytes);
-    }
-    if (!is_all && bytes <= 64 - at) {
-      uint64_t hash = address_hash(address);
-      data[0]->accesses++;
-      data[1]->accesses++;
-      for (int i = 0; i < LINE_SIZES; i++)
-        if (hash <= data[i]->limit)
-          ca_reuse_sampled(data[i], address >> (6 + i));
+    if (is_within && address_hash(address) > limit) {
+      passed++;
       continue;
     }
-    for (int i = 0; i < LINE_SIZES; i++)
+    for (int i = 0; i < LINE_SIZES; i++) {
+      data[i]->accesses += passed;
       ca_reuse_access(data[i], address, bytes);
+    }
+    passed = 0;
+    limit = limit == all ? all : data[0]->limit | data[1]->limit;
   }
+  for (int i = 0; i < LINE_SIZES; i++)
+    data[i]->accesses += passed;
 }
 
 /* What the execution of a segment says, whose words begin here; returns the word behind them. */

@@ -89,7 +89,6 @@ struct reuse {
 static inline uint64_t address_hash(uint64_t address) { return (address >> 7) * 0x9e3779b97f4a7c15ull; }
 struct reuse *ca_reuse_new(unsigned line_bits, int is_exact);
 void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
-void ca_reuse_sampled(struct reuse *r, uint64_t line);
 void ca_reuse_end_burst(struct reuse *r, uint64_t weight);
 extern int ca_is_burst;
 void ca_reuse_touched(struct reuse *r, uint64_t lines, uint64_t bytes);

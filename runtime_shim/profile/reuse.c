@@ -261,12 +261,6 @@ void ca_reuse_end_burst(struct reuse *reuse, uint64_t weight) {
   memset(r->burst, 0, sizeof r->burst);
 }
 
-/* An access to a line that is sampled; it is counted already. */
-void ca_reuse_sampled(struct reuse *reuse, uint64_t line) {
-  touch(reuse->stack, line);
-  limit(reuse->stack);
-}
-
 /* An access; one to several lines is one to each of them. */
 void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
   struct stack *r = reuse->stack;
