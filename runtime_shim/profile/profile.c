@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define FAILED 113
-#define BURST_EVERY 16 /* buffers, of a long run */
+#define BURST_EVERY 32 /* buffers, of a long run */
 #define STEPS 2048 /* that are known */
 
 uint32_t ca_profile_segments[SEGMENTS], *ca_profile_next = ca_profile_segments;
@@ -22,7 +22,6 @@ static uint64_t *executed; /* by segment */
 static uint64_t outcomes[1u << (HISTORY + 1)];
 static uint64_t branches, history;
 static uint8_t first_outcomes[HISTORY];
-static int32_t pending_branch = NONE; /* the segment before ended with a branch that leads here if taken */
 static struct reuse *data[LINE_SIZES], *code[LINE_SIZES];
 static uint64_t *touched, touched_lines[LINE_SIZES], touched_bytes;
 static pid_t owner;
@@ -44,8 +43,7 @@ void *ca_profile_map(uint64_t bytes) {
   return found;
 }
 
-static void branch_to(int32_t segment) {
-  uint64_t outcome = segment == pending_branch;
+static void branch(uint64_t outcome) {
   if (branches < HISTORY)
     first_outcomes[branches] = (uint8_t)outcome;
   branches++;
@@ -59,12 +57,14 @@ static void branch_to(int32_t segment) {
 struct step {
   uint64_t before[LINE_SIZES], after[LINE_SIZES], arrivals, times;
   uint64_t counts[LINE_SIZES][NEAR_BINS];
-  struct step *next;
+  struct step *next; /* what followed it last */
   int32_t number;
+  int32_t taken; /* the segment that follows if its branch is taken; NONE without one */
 };
-static struct step steps[STEPS];
+static struct step steps[STEPS], first_step = {.taken = NONE}, *last = &first_step;
 
 static void count_step(struct step *step) {
+  executed[step->number] += step->times;
   for (int i = 0; i < LINE_SIZES; i++)
     for (int bin = 0; bin < NEAR_BINS; bin++)
       code[i]->exact[bin] += step->times * step->counts[i][bin];
@@ -76,10 +76,11 @@ static int is_step(const struct step *step, int32_t number, uint64_t arrivals) {
          step->before[1] == code[1]->top.order && step->arrivals == arrivals;
 }
 
-static void run_code(int32_t number, const struct segment *s) {
-  static struct step *last = steps;
+static void run_segment(int32_t number) {
   uint64_t arrivals = code[0]->top.arrivals + code[1]->top.arrivals;
   struct step *step = last->next; /* most likely; looking it up would wait for the order that is only known then */
+  if (last->taken != NONE)
+    branch(last->taken == number);
   if (!step || !is_step(step, number, arrivals)) {
     uint64_t mix = (code[0]->top.order ^ code[1]->top.order << 1) + (uint64_t)number;
     step = &steps[mix * 0x9e3779b97f4a7c15ull >> 32 & (STEPS - 1)];
@@ -92,8 +93,11 @@ static void run_code(int32_t number, const struct segment *s) {
     code[1]->top.order = step->after[1];
     return;
   }
+  const struct segment *s = &ca_plan.segment[number];
   count_step(step);
+  executed[number]++;
   step->number = number;
+  step->taken = s->end == END_BRANCH ? s->taken : NONE;
   step->arrivals = arrivals;
   uint64_t bytes = (uint64_t)ca_plan.instruction_bytes, first = (uint64_t)s->first_address * bytes;
   uint64_t size = (uint64_t)s->size * bytes;
@@ -102,7 +106,8 @@ static void run_code(int32_t number, const struct segment *s) {
     step->before[i] = code[i]->top.order;
     memcpy(step->counts[i], code[i]->exact, sizeof step->counts[i]);
     ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
-    code[i]->exact[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
+    if (size)
+      code[i]->exact[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
     for (int bin = 0; bin < NEAR_BINS; bin++)
       step->counts[i][bin] = code[i]->exact[bin] - step->counts[i][bin];
     step->after[i] = code[i]->top.order;
@@ -153,27 +158,19 @@ static void read_accesses(const uint64_t *word, const uint64_t *end) {
     data[i]->accesses += passed;
 }
 
-/* What the execution of a segment says, whose words begin here; returns the word behind them. */
-static const uint64_t *read_segment(int32_t number, const uint64_t *word) {
-  const struct segment *s = &ca_plan.segment[number];
-  executed[number]++;
-  if (pending_branch != NONE)
-    branch_to(number);
-  pending_branch = s->end == END_BRANCH ? s->taken : NONE;
-  if (s->size)
-    run_code(number, s);
-  if (ca_plan.has_parallelism)
-    ca_parallelism_segment(s, word);
-  return word + s->words;
-}
-
 void ca_profile_flush(void) {
   static uint64_t flushes, next_burst;
-  uint64_t apart = flushes / BURST_EVERY < BURST_EVERY ? 1 + flushes / BURST_EVERY : BURST_EVERY;
+  uint64_t apart = flushes / 8 < BURST_EVERY ? 1 + flushes / 8 : BURST_EVERY;
   ca_is_burst = !ca_plan.is_exact && flushes++ == next_burst;
   const uint64_t *word = ca_profile_words;
-  for (const uint32_t *number = ca_profile_segments; number < ca_profile_next; number++)
-    word = read_segment((int32_t)*number, word);
+  for (const uint32_t *number = ca_profile_segments; number < ca_profile_next; number++) {
+    run_segment((int32_t)*number);
+    if (!ca_plan.has_parallelism)
+      continue;
+    const struct segment *s = &ca_plan.segment[*number];
+    ca_parallelism_segment(s, word);
+    word += s->words;
+  }
   read_accesses(ca_profile_words, ca_profile_word);
   for (int i = 0; i < LINE_SIZES && ca_is_burst; i++)
     ca_reuse_end_burst(data[i], apart);
@@ -230,10 +227,10 @@ __attribute__((destructor(101))) static void finish(void) {
     return; /* children that were forked have the same buffer */
   uint64_t instructions = 0;
   ca_profile_flush();
-  for (int32_t i = 0; i < ca_plan.segments; i++)
-    instructions += executed[i] * (uint64_t)ca_plan.segment[i].size;
   for (int i = 0; i < STEPS; i++)
     count_step(&steps[i]);
+  for (int32_t i = 0; i < ca_plan.segments; i++)
+    instructions += executed[i] * (uint64_t)ca_plan.segment[i].size;
   for (int i = 0; i < LINE_SIZES; i++)
     code[i]->accesses = instructions;
   FILE *file = fopen(path, "wb");
