@@ -56,7 +56,7 @@ static void branch(uint64_t outcome) {
  * alone. So most executions look up one that was the same, and count it. */
 struct step {
   uint64_t before[LINE_SIZES], after[LINE_SIZES], arrivals, times;
-  uint64_t counts[LINE_SIZES][NEAR_BINS];
+  uint64_t counts[LINE_SIZES][LIST];
   struct step *next; /* what followed it last */
   int32_t number;
   int32_t taken; /* the segment that follows if its branch is taken; NONE without one */
@@ -66,8 +66,8 @@ static struct step steps[STEPS], first_step = {.taken = NONE}, *last = &first_st
 static void count_step(struct step *step) {
   executed[step->number] += step->times;
   for (int i = 0; i < LINE_SIZES; i++)
-    for (int bin = 0; bin < NEAR_BINS; bin++)
-      code[i]->exact[bin] += step->times * step->counts[i][bin];
+    for (int k = 0; k < LIST; k++)
+      code[i]->near[k] += step->times * step->counts[i][k];
   step->times = 0;
 }
 
@@ -104,12 +104,12 @@ static void run_segment(int32_t number) {
   for (int i = 0; i < LINE_SIZES; i++) {
     unsigned bits = 6 + (unsigned)i;
     step->before[i] = code[i]->top.order;
-    memcpy(step->counts[i], code[i]->exact, sizeof step->counts[i]);
+    memcpy(step->counts[i], code[i]->near, sizeof step->counts[i]);
     ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
     if (size)
-      code[i]->exact[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
-    for (int bin = 0; bin < NEAR_BINS; bin++)
-      step->counts[i][bin] = code[i]->exact[bin] - step->counts[i][bin];
+      code[i]->near[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
+    for (int k = 0; k < LIST; k++)
+      step->counts[i][k] = code[i]->near[k] - step->counts[i][k];
     step->after[i] = code[i]->top.order;
   }
 }

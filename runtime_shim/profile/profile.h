@@ -13,15 +13,14 @@
 #include <stdint.h>
 
 #define NONE (-1)
-#define SEGMENTS (1u << 14) /* executions that the buffers hold: what is read at once stays in the second cache */
-#define WORDS (1u << 15)    /* the longest segment still fits behind them */
+#define SEGMENTS (1u << 13) /* executions that the buffers hold: what is read at once stays in the second cache */
+#define WORDS (1u << 14)    /* the longest segment still fits behind them */
 #define LONGEST 8192        /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define ADDRESS_BITS 48
 #define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
 #define LINE_SIZES 2
 #define LIST 16         /* lines at the top of a stack that are searched for one by one */
 #define BINS 44         /* distance 0, then up to 2^0, 2^1, ... */
-#define NEAR_BINS 6     /* of distances in the list */
 #define GROUPS 8        /* of sampled lines: their spread is the stated error */
 #define HISTORY 16      /* outcomes of branches that are known */
 #define CLASSES 5       /* of instructions: mem, int, ctrl, fp, other */
@@ -83,7 +82,7 @@ struct reuse {
   uint64_t limit; /* a line is sampled if the hash of its 128 bytes is at most this */
   uint64_t accesses;
   struct list top;
-  uint64_t exact[BINS]; /* accesses by distance, if it is exact */
+  uint64_t near[LIST]; /* accesses by distance in the list, if it is exact */
   struct stack *stack;
 };
 static inline uint64_t address_hash(uint64_t address) { return (address >> 7) * 0x9e3779b97f4a7c15ull; }

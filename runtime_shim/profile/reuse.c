@@ -42,6 +42,7 @@ struct stack {
   uint64_t burst[LIST + 1]; /* accesses of a burst by place in its list; behind: in none */
   uint64_t bursts[LIST + 1];  /* of all bursts, times their weights, and of accesses to many lines */
   double shares[4]; /* over bursts: sums of weight, weight x share found there, x its square, weight squared */
+  uint64_t far[BINS];        /* accesses by distance, of those that are not in the list of one that is exact */
   double hist[GROUPS][BINS]; /* of sampled accesses, weighted by 1 / rate */
   uint64_t sampled, sampled_before, accesses_before;
 };
@@ -197,7 +198,7 @@ static unsigned bin_of(uint64_t distance) {
 
 static inline void record(struct stack *r, uint64_t line, uint64_t distance) {
   if (r->is_exact)
-    r->gate.exact[bin_of(distance)]++;
+    *(distance < LIST ? &r->gate.near[distance] : &r->far[bin_of(distance)]) += 1;
   else
     r->hist[mixed(line << r->line_bits >> 7) % GROUPS][bin_of(distance << r->shift)] += (double)(1ull << r->shift);
 }
@@ -293,10 +294,12 @@ void ca_reuse_touched(struct reuse *reuse, uint64_t lines, uint64_t bytes) {
 /* Counts by distance: of each group in doubles, then what is known exactly. */
 void ca_reuse_write(struct reuse *reuse, void *stream) {
   struct stack *r = reuse->stack;
+  for (unsigned i = 0; i < LIST; i++)
+    r->far[bin_of(i)] += r->gate.near[i];
   uint64_t lines = r->touched_lines ? r->touched_lines : r->lines;
   uint64_t facts[5] = {1ull << r->line_bits, r->gate.accesses, lines, r->touched_bytes, r->shift};
   ca_profile_put(stream, facts, sizeof facts);
-  ca_profile_put(stream, r->gate.exact, sizeof r->gate.exact);
+  ca_profile_put(stream, r->far, sizeof r->far);
   ca_profile_put(stream, r->hist, sizeof r->hist);
   ca_profile_put(stream, r->bursts, sizeof r->bursts);
   ca_profile_put(stream, r->shares, sizeof r->shares);
