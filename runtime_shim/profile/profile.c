@@ -64,6 +64,8 @@ struct step {
 static struct step steps[STEPS], first_step = {.taken = NONE}, *last = &first_step;
 
 static void count_step(struct step *step) {
+  if (!step->times)
+    return;
   executed[step->number] += step->times;
   for (int i = 0; i < LINE_SIZES; i++)
     for (int k = 0; k < LIST; k++)
