@@ -79,13 +79,13 @@ struct list {
 };
 
 struct reuse {
-  uint64_t limit; /* a line is sampled if the hash of its 128 bytes is at most this */
+  uint64_t limit; /* a line is sampled if its hash is at most this */
   uint64_t accesses;
   struct list top;
   uint64_t near[LIST]; /* accesses by distance in the list, if it is exact */
   struct stack *stack;
 };
-static inline uint64_t address_hash(uint64_t address) { return (address >> 7) * 0x9e3779b97f4a7c15ull; }
+static inline uint64_t line_hash(uint64_t line) { return line * 0x9e3779b97f4a7c15ull; }
 struct reuse *ca_reuse_new(unsigned line_bits, int is_exact);
 void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
 void ca_reuse_end_burst(struct reuse *r, uint64_t weight);

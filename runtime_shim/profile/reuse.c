@@ -6,7 +6,7 @@
  * of lines: a bit per stamp, counted by words, with a Fenwick tree over blocks of them (Bennett and Kruskal 1975;
  * Olken 1981) that only has the blocks before the newest one, so that few accesses change it.
  *
- * Where it is not exact, the stack holds a sample of the lines, those whose hash is small (of 128 bytes: lines of both sizes are in it together), at most MOST_SAMPLED of
+ * Where it is not exact, the stack holds a sample of the lines, those whose hash is small, at most MOST_SAMPLED of
  * them; a distance is the number of sampled lines in between, divided by the rate (SHARDS with a fixed size,
  * Waldspurger et al., FAST 2015, whose 8192 lines leave an error of the curve of less than 0.01; with half as
  * many it grows by half, with twice as many the run takes longer). The rate also falls while looking lines up
@@ -106,9 +106,7 @@ static uint64_t mixed(uint64_t x) { /* finalizer of splitmix64 */
   return x ^ (x >> 31);
 }
 
-static int is_sampled(const struct stack *r, uint64_t line) {
-  return address_hash(line << r->line_bits) <= r->gate.limit;
-}
+static int is_sampled(const struct stack *r, uint64_t line) { return line_hash(line) <= r->gate.limit; }
 
 static void add(struct stack *r, uint32_t block, uint32_t value) {
   for (uint32_t i = block + 1; i <= r->stamps / BLOCK; i += i & -i)
@@ -200,7 +198,7 @@ static inline void record(struct stack *r, uint64_t line, uint64_t distance) {
   if (r->is_exact)
     *(distance < LIST ? &r->gate.near[distance] : &r->far[bin_of(distance)]) += 1;
   else
-    r->hist[mixed(line << r->line_bits >> 7) % GROUPS][bin_of(distance << r->shift)] += (double)(1ull << r->shift);
+    r->hist[mixed(line) % GROUPS][bin_of(distance << r->shift)] += (double)(1ull << r->shift);
 }
 
 /* A line that is not in the list is accessed. */

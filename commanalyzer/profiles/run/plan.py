@@ -169,8 +169,7 @@ MOST_ACCESSES = 2000
 """Of one segment; at most two words each, and runtime_shim/profile/profile.c has room for LONGEST words."""
 _COPIES = ("memcpy", "memmove")
 _ADDRESS_BITS = 48
-_MOST_BYTES = 1 << 16
-"""Bytes of an access are written above its address where they are fewer, as ``runtime_shim/profile`` reads them."""
+"""Of a word; the others say how many bytes are accessed, if they can (``runtime_shim/profile/profile.h``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +179,7 @@ class Access:
     instruction: int  # place of the instruction in its segment
     pointer: str  # operand that holds the address
     bytes: int  # how many; 0 if ``length`` says it
-    length: str = ""  # operand that holds the number of bytes, with its type; empty if it is constant and small
+    length: str = ""  # number of bytes with its type, where a word does not hold it
 
     @property
     def words(self) -> int:
@@ -278,26 +277,24 @@ def accesses_of(instruction: Instruction, place: int) -> Iterator[Access]:
     """Accesses of an instruction at a place of its segment."""
     opcode, operands = instruction.opcode, instruction.operands
     if opcode == "load" and instruction.element_type is not None:
-        yield _access(place, operands[0].text, _size(instruction.element_type))
+        yield _access(place, operands[0].text, instruction.element_type)
     elif opcode == "store":
-        yield _access(place, operands[1].text, _size(operands[0].type))
+        yield _access(place, operands[1].text, operands[0].type)
     elif opcode in ("atomicrmw", "cmpxchg"):
-        yield _access(place, operands[0].text, _size(operands[1].type))
+        yield _access(place, operands[0].text, operands[1].type)
     elif opcode == "call" and (name := library_name(instruction)).startswith("mem"):
         length = operands[2].text
         if length != "0":
             pointers = operands[1::-1] if name in _COPIES else operands[:1]
-            yield from (_access(place, pointer.text, length, str(operands[2].type)) for pointer in pointers)
+            yield from (_access(place, pointer.text, operands[2].type, length) for pointer in pointers)
 
 
-def _access(place: int, pointer: str, length: str, type_: str = "i64") -> Access:
-    if length.isdigit() and int(length) < _MOST_BYTES:
-        return Access(place, pointer, int(length))
-    return Access(place, pointer, 0, f"{type_} {length}")
-
-
-def _size(type_: IrType) -> str:
-    return str(max(size_bytes(type_), 1))
+def _access(place: int, pointer: str, accessed: IrType, length: str = "") -> Access:
+    """Of so many bytes, a number of this type; without ``length`` those of the type."""
+    bytes_ = length or str(max(size_bytes(accessed), 1))
+    if bytes_.isdigit() and int(bytes_) < 1 << 64 - _ADDRESS_BITS:
+        return Access(place, pointer, int(bytes_))
+    return Access(place, pointer, 0, f"{accessed} {length}" if length else f"i64 {bytes_}")
 
 
 Int32 = NDArray[np.int32]
@@ -405,13 +402,8 @@ class _Tables:
             instructions += self._of_segment(number)
             size = sum(len(kind.types) for kind in self._kinds[number])
             taken, end = self._end(segment)
-            rows.append(
-                (
-                    *(first, len(instructions) - first),
-                    *(address, size, segment.block, segment.function),
-                    *(taken, end, int(segment.is_entry), segment.words),
-                )
-            )
+            own = (first, len(instructions) - first, address, size, segment.block, segment.function)
+            rows.append((*own, taken, end, int(segment.is_entry), segment.words))
             address += size
         functions = []
         for number, function in enumerate(self._module.functions):
