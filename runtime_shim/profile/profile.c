@@ -137,8 +137,8 @@ static void touch_bytes(uint64_t address, uint64_t bytes) {
 /* Accesses: where lines are sampled, nearly all of them only have their lines hashed. */
 static void read_accesses(const uint64_t *word, const uint64_t *end) {
   const uint64_t all = ~0ull, *bits = touched;
-  uint64_t passed = 0;
-  int is_all = ca_plan.is_exact || ca_is_burst;
+  const int is_all = ca_plan.is_exact || ca_is_burst;
+  uint64_t passed = 0, small = is_all ? all : data[0]->limit, large = is_all ? all : data[1]->limit;
   for (; word < end; word++) {
     uint64_t address = *word & ((1ull << ADDRESS_BITS) - 1), bytes = *word >> ADDRESS_BITS, at = address & 63;
     int is_within = bytes - 1 < 64 - at;
@@ -146,7 +146,7 @@ static void read_accesses(const uint64_t *word, const uint64_t *end) {
       bytes = *++word;
     if (!is_within || (all >> (64 - bytes)) << at & ~bits[(address & ADDRESS_MASK) >> 6])
       touch_bytes(address, bytes);
-    if (is_within && !is_all && line_hash(address >> 6) > data[0]->limit && line_hash(address >> 7) > data[1]->limit) {
+    if (is_within & (line_hash(address >> 6) > small) & (line_hash(address >> 7) > large)) {
       passed++;
       continue;
     }
@@ -155,6 +155,8 @@ static void read_accesses(const uint64_t *word, const uint64_t *end) {
       ca_reuse_access(data[i], address, bytes);
     }
     passed = 0;
+    small = is_all ? all : data[0]->limit;
+    large = is_all ? all : data[1]->limit;
   }
   for (int i = 0; i < LINE_SIZES; i++)
     data[i]->accesses += passed;
