@@ -201,6 +201,17 @@ def test_instruction_reuse_counts_every_instruction(tmp_path: Path) -> None:
     assert found.instruction_bytes == 4
 
 
+@pytest.mark.parametrize("stores", [100, 500])
+def test_instruction_reuse_of_a_long_loop(tmp_path: Path, stores: int) -> None:
+    """One jump, then rounds of stores, phi, add, icmp and branch: each round has every line once more."""
+    body = "\n  ".join(["store volatile i64 %i, ptr @cell"] * stores)
+    found = profile_of(loop(body, TIMES), tmp_path, suffix=".ll").instruction_reuse[0]
+    lines = -(-4 * (1 + stores + 4) // 64)
+    counts = dict(zip(found.distance.tolist(), found.count.tolist(), strict=True))
+    assert counts[1 << (lines - 2).bit_length()] == lines * (TIMES - 1)
+    assert counts[0] == pytest.approx(found.accesses - lines * TIMES, abs=2)  # and the return
+
+
 def test_mix_and_registers(tmp_path: Path) -> None:
     """Per round: phi, load, fmul, store, add, icmp, branch."""
     body = (
@@ -275,6 +286,18 @@ int main(int argc, char **argv) {
     rank = profile_of(source, tmp_path)
     assert rank.library_calls == {"puts": 7, "memcpy": 1}
     assert rank.footprint.data_bytes == 2 * 901
+
+
+def test_large_copies_of_constant_size(tmp_path: Path) -> None:
+    """Sizes that do not fit above the address: every line of both arrays once."""
+    size = 1 << 17
+    source = f"""
+#include <string.h>
+_Alignas(128) char a[{size}], b[{size}];
+int main(int argc, char **argv) {{ memcpy(b, a, {size}); return b[argc]; }}"""
+    rank = profile_of(source, tmp_path)
+    assert rank.footprint.data_bytes == 2 * size
+    assert rank.footprint.lines == 2 * size // 64
 
 
 def test_windows_are_checked() -> None:
