@@ -166,7 +166,7 @@ def _data(type_: IrType) -> int:
 
 
 MOST_ACCESSES = 2000
-"""Of one segment; at most two words each, and runtime_shim/profile/profile.c has room for LONGEST words."""
+"""Of one segment; at most two words each, and runtime_shim/profile/profile.h has room for LONGEST words."""
 _COPIES = ("memcpy", "memmove")
 _ADDRESS_BITS = 48
 """Of a word; the others say how many bytes are accessed, if they can (``runtime_shim/profile/profile.h``)."""
