@@ -11,7 +11,6 @@
 #include "profile.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define MEMORY_BITS 37 /* eight-byte words that are told apart: addresses modulo 2^40 */
 #define DEEPEST (1u << 16)
@@ -48,8 +47,8 @@ void ca_parallelism_start(void) {
   uint64_t bytes = (1ull << MEMORY_BITS) * sizeof *memory * (uint64_t)num_engines;
   ready = calloc(registers * (uint64_t)num_engines, sizeof *ready);
   calls = calloc(DEEPEST, sizeof *calls);
-  memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (!ready || !calls || memory == MAP_FAILED)
+  memory = ca_profile_map(bytes);
+  if (!ready || !calls)
     ca_profile_fail("memory for the parallelism of instructions");
   for (int i = 0; i < num_engines; i++) {
     struct engine *e = &engines[i];
@@ -120,15 +119,17 @@ static void run_phis(const struct instruction **at, const struct instruction *en
   }
 }
 
-static void run(const struct instruction *i, const uint64_t *address, int32_t bytes) {
+/* `at`: the words of its access, none if it has none. */
+static void run(const struct instruction *i, const uint64_t *at) {
   uint32_t cycle[MOST_ENGINES] = {0};
   const int32_t *operand = ca_plan.operand + i->operands;
   for (int32_t k = 0; k < i->count; k++)
     raise_to(cycle, register_at(operand[k]));
-  uint64_t words = address ? ((*address & 7) + (uint64_t)bytes + 7) / 8 : 0;
+  uint64_t address = at ? *at & ((1ull << ADDRESS_BITS) - 1) : 0, bytes = at ? *at >> ADDRESS_BITS : 0;
+  uint64_t words = at ? ((address & 7) + (bytes ? bytes : at[1]) + 7) / 8 : 0;
   if (i->kind == LOAD || i->kind == UPDATE)
     for (uint64_t k = 0; k < words; k++)
-      raise_to(cycle, words_at(*address + 8 * k));
+      raise_to(cycle, words_at(address + 8 * k));
   counted[i->class]++;
   started++;
   for (int e = 0; e < num_engines; e++) {
@@ -141,7 +142,7 @@ static void run(const struct instruction *i, const uint64_t *address, int32_t by
   }
   if (i->kind == STORE || i->kind == UPDATE)
     for (uint64_t k = 0; k < words; k++)
-      memcpy(words_at(*address + 8 * k), cycle, (uint64_t)num_engines * 4);
+      memcpy(words_at(address + 8 * k), cycle, (uint64_t)num_engines * 4);
   if (i->kind == RETURN && i->count)
     memcpy(returned, register_at(operand[0]), (uint64_t)num_engines * 4);
   if (i->result != NONE)
@@ -183,23 +184,16 @@ static void leave(const struct segment *resumed) {
 }
 
 void ca_parallelism_segment(const struct segment *s, const uint64_t *words) {
-  const uint64_t *address[8192];
   if (out_of_range)
     return;
   if (s->is_entry)
     enter(s);
   else if (before && before->end == END_RETURN)
     leave(s);
-  const struct access *a = ca_plan.access + s->first_access;
-  for (int32_t i = 0; i < s->accesses; i++, a++) {
-    address[i] = words;
-    words += a->bytes ? 1 : 2;
-  }
   const struct instruction *i = ca_plan.instruction + s->first_instruction, *end = i + s->instructions;
   run_phis(&i, end);
   for (; i < end; i++)
-    run(i, i->access == NONE ? 0 : address[i->access],
-        i->access == NONE ? 0 : ca_plan.access[s->first_access + i->access].bytes);
+    run(i, i->word == NONE ? 0 : words + i->word);
   previous_block = s->block;
   before = s;
 }

@@ -9,28 +9,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WORDS (1u << 16) /* of the buffer: half of it is 256 kB, which stays in the second cache */
-#define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/plan.py */
 #define FAILED 113
-#define BURST_EVERY 16 /* buffers, of a long run */
-#define SHORTEST_LINE 8 /* instructions */
-#define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
-#define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
+#define BURST_EVERY 32 /* buffers, of a long run */
+#define STEPS 2048 /* that are known */
 
-uint64_t *ca_profile_next;
-uint64_t *ca_profile_limit;
+uint32_t ca_profile_segments[SEGMENTS], *ca_profile_next = ca_profile_segments;
+uint64_t ca_profile_words[WORDS + LONGEST], *ca_profile_word = ca_profile_words;
 
 struct plan ca_plan;
 
-static uint64_t buffer[WORDS];
 static uint64_t *executed; /* by segment */
-static uint64_t *repeated; /* executions right behind one of the same segment */
 static uint64_t outcomes[1u << (HISTORY + 1)];
 static uint64_t branches, history;
 static uint8_t first_outcomes[HISTORY];
-static int32_t pending_branch = NONE; /* the segment before ended with a branch that leads here if taken */
 static struct reuse *data[LINE_SIZES], *code[LINE_SIZES];
-static int32_t before = NONE; /* the segment before */
 static uint64_t *touched, touched_lines[LINE_SIZES], touched_bytes;
 static pid_t owner;
 
@@ -44,8 +36,14 @@ void ca_profile_put(void *stream, const void *bytes, uint64_t size) {
     ca_profile_fail("room for its results");
 }
 
-static void branch_to(int32_t segment) {
-  uint64_t outcome = segment == pending_branch;
+void *ca_profile_map(uint64_t bytes) {
+  void *found = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED)
+    ca_profile_fail("address space");
+  return found;
+}
+
+static void branch(uint64_t outcome) {
   if (branches < HISTORY)
     first_outcomes[branches] = (uint8_t)outcome;
   branches++;
@@ -54,18 +52,67 @@ static void branch_to(int32_t segment) {
     outcomes[history & ((1u << (HISTORY + 1)) - 1)]++;
 }
 
-/* The lines of a segment that is executed, `times` more if it has just been executed before. */
-static void code_lines(const struct segment *s, uint64_t times) {
+/* What executing a segment does to the code's lists, if all its lines are in them: distances depend on their order
+ * alone. So most executions look up one that was the same, and count it. */
+struct step {
+  uint64_t before[LINE_SIZES], after[LINE_SIZES], arrivals, times;
+  uint64_t counts[LINE_SIZES][LIST];
+  struct step *next; /* what followed it last */
+  int32_t number;
+  int32_t taken; /* the segment that follows if its branch is taken; NONE without one */
+};
+static struct step steps[STEPS], first_step = {.taken = NONE}, *last = &first_step;
+
+static void count_step(struct step *step) {
+  if (!step->times)
+    return;
+  executed[step->number] += step->times;
+  for (int i = 0; i < LINE_SIZES; i++)
+    for (int k = 0; k < LIST; k++)
+      code[i]->near[k] += step->times * step->counts[i][k];
+  step->times = 0;
+}
+
+static int is_step(const struct step *step, int32_t number, uint64_t arrivals) {
+  return step->number == number && step->before[0] == code[0]->top.order &&
+         step->before[1] == code[1]->top.order && step->arrivals == arrivals;
+}
+
+static void run_segment(int32_t number) {
+  uint64_t arrivals = code[0]->top.arrivals + code[1]->top.arrivals;
+  struct step *step = last->next; /* most likely; looking it up would wait for the order that is only known then */
+  if (last->taken != NONE)
+    branch(last->taken == number);
+  if (!step || !is_step(step, number, arrivals)) {
+    uint64_t mix = (code[0]->top.order ^ code[1]->top.order << 1) + (uint64_t)number;
+    step = &steps[mix * 0x9e3779b97f4a7c15ull >> 32 & (STEPS - 1)];
+    last->next = step;
+  }
+  last = step;
+  if (is_step(step, number, arrivals)) {
+    step->times++;
+    code[0]->top.order = step->after[0];
+    code[1]->top.order = step->after[1];
+    return;
+  }
+  const struct segment *s = &ca_plan.segment[number];
+  count_step(step);
+  executed[number]++;
+  step->number = number;
+  step->taken = s->end == END_BRANCH ? s->taken : NONE;
+  step->arrivals = arrivals;
   uint64_t bytes = (uint64_t)ca_plan.instruction_bytes, first = (uint64_t)s->first_address * bytes;
   uint64_t size = (uint64_t)s->size * bytes;
   for (int i = 0; i < LINE_SIZES; i++) {
     unsigned bits = 6 + (unsigned)i;
-    uint64_t lines = ((first + size - 1) >> bits) - (first >> bits) + 1;
-    if (times)
-      ca_reuse_repeat(code[i], (unsigned)lines - 1, times * lines);
-    else
-      ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
-    ca_reuse_repeat(code[i], 0, (times + !times) * ((uint64_t)s->size - lines));
+    step->before[i] = code[i]->top.order;
+    memcpy(step->counts[i], code[i]->near, sizeof step->counts[i]);
+    ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
+    if (size)
+      code[i]->near[0] += (uint64_t)s->size - (((first + size - 1) >> bits) - (first >> bits) + 1);
+    for (int k = 0; k < LIST; k++)
+      step->counts[i][k] = code[i]->near[k] - step->counts[i][k];
+    step->after[i] = code[i]->top.order;
   }
 }
 
@@ -87,127 +134,53 @@ static void touch_bytes(uint64_t address, uint64_t bytes) {
   }
 }
 
-/* A segment that follows itself and touches the lines that it touched before. All distances of the second such
- * execution depend on the lines of two executions alone, so further ones only repeat its counts. */
-static struct {
-  int32_t number;
-  int is_known; /* the counts are */
-  uint64_t line[MOST_REMEMBERED];
-  uint64_t near[LINE_SIZES][LIST];
-} last;
-
-static int repeats(int32_t number, const struct segment *s, const uint64_t *word) {
-  if (number != last.number)
-    return 0;
-  const struct access *a = ca_plan.access + s->first_access;
-  uint64_t differs = 0;
-  for (int32_t i = 0; i < s->accesses; i++) {
-    uint64_t end = word[i] + (uint64_t)a[i].bytes - 1;
-    differs |= (word[i] >> 6 ^ last.line[i]) | (end >> 6 ^ last.line[i]);
-  }
-  return !differs;
-}
-
-static void access_lines(uint64_t address, uint64_t bytes) {
-  ca_reuse_access(data[0], address, bytes);
-  ca_reuse_access(data[1], address, bytes);
-}
-
-/* The same where lines are sampled: nearly all accesses only have their lines hashed. */
-static void sampled_accesses(const struct segment *s, const uint64_t *word) {
-  const struct access *a = ca_plan.access + s->first_access;
-  for (int32_t i = 0; i < s->accesses; i++) {
-    uint64_t line = word[i] >> 6, bytes = (uint64_t)a[i].bytes;
-    touch_bytes(word[i], bytes);
-    if ((word[i] & 63) + bytes > 64) {
-      access_lines(word[i], bytes);
+/* Accesses: where lines are sampled, nearly all of them only have their lines hashed. */
+static void read_accesses(const uint64_t *word, const uint64_t *end) {
+  const uint64_t all = ~0ull, *bits = touched;
+  const int is_all = ca_plan.is_exact || ca_is_burst;
+  uint64_t passed = 0, small = is_all ? all : data[0]->limit, large = is_all ? all : data[1]->limit;
+  for (; word < end; word++) {
+    uint64_t address = *word & ((1ull << ADDRESS_BITS) - 1), bytes = *word >> ADDRESS_BITS, at = address & 63;
+    int is_within = bytes - 1 < 64 - at;
+    if (!is_within && !bytes)
+      bytes = *++word;
+    if (!is_within || (all >> (64 - bytes)) << at & ~bits[(address & ADDRESS_MASK) >> 6])
+      touch_bytes(address, bytes);
+    if (is_within & (line_hash(address >> 6) > small) & (line_hash(address >> 7) > large)) {
+      passed++;
       continue;
     }
-    data[0]->accesses++;
-    data[1]->accesses++;
-    if (line_hash(line) <= data[0]->limit)
-      ca_reuse_sampled(data[0], line);
-    if (line_hash(line >> 1) <= data[1]->limit)
-      ca_reuse_sampled(data[1], line >> 1);
+    for (int i = 0; i < LINE_SIZES; i++) {
+      data[i]->accesses += passed;
+      ca_reuse_access(data[i], address, bytes);
+    }
+    passed = 0;
+    small = is_all ? all : data[0]->limit;
+    large = is_all ? all : data[1]->limit;
   }
+  for (int i = 0; i < LINE_SIZES; i++)
+    data[i]->accesses += passed;
 }
 
-/* Accesses of one word each. */
-static void plain_accesses(int32_t number, const struct segment *s, const uint64_t *word) {
-  const struct access *a = ca_plan.access + s->first_access;
-  int is_same = ca_plan.is_exact && repeats(number, s, word);
-  for (int32_t i = 0; i < s->accesses; i++)
-    touch_bytes(word[i], (uint64_t)a[i].bytes);
-  if (is_same && last.is_known) {
-    for (int k = 0; k < LINE_SIZES; k++)
-      for (unsigned d = 0; d < LIST && d < (unsigned)s->accesses; d++)
-        if (last.near[k][d])
-          ca_reuse_repeat(data[k], d, last.near[k][d]);
-    return;
-  }
-  uint64_t found = 0;
-  for (int k = 0; k < LINE_SIZES && is_same; k++)
-    memcpy(last.near[k], ca_reuse_near(data[k]), sizeof last.near[k]);
-  for (int32_t i = 0; i < s->accesses; i++)
-    access_lines(word[i], (uint64_t)a[i].bytes);
-  for (int k = 0; k < LINE_SIZES && is_same; k++)
-    for (int d = 0; d < LIST; d++)
-      found += last.near[k][d] = ca_reuse_near(data[k])[d] - last.near[k][d];
-  if (!ca_plan.is_exact)
-    return;
-  last.is_known = is_same && found == (uint64_t)s->accesses * LINE_SIZES;
-  last.number = number;
-  for (int32_t i = 0; i < s->accesses; i++)
-    last.line[i] = word[i] >> 6;
-}
-
-/* Accesses of which some are of unknown size. */
-static void other_accesses(const struct segment *s, const uint64_t *word) {
-  const struct access *a = ca_plan.access + s->first_access;
-  last.number = NONE;
-  for (int32_t i = 0; i < s->accesses; i++, a++) {
-    uint64_t address = word[0], bytes = a->bytes ? (uint64_t)a->bytes : word[1];
-    word += a->bytes ? 1 : 2;
-    touch_bytes(address, bytes);
-    access_lines(address, bytes);
-  }
-}
-
-/* What the words of an execution of a segment say; returns the word behind them. */
-static const uint64_t *read_segment(const uint64_t *word) {
-  int32_t number = (int32_t)*word;
-  const struct segment *s = &ca_plan.segment[number];
-  executed[number]++;
-  if (pending_branch != NONE)
-    branch_to(number);
-  pending_branch = s->end == END_BRANCH ? s->taken : NONE;
-  if (number == before && s->size < LIST * SHORTEST_LINE)
-    repeated[number]++;
-  else if (s->size)
-    code_lines(s, 0);
-  before = number;
-  if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED)
-    other_accesses(s, word + 1);
-  else if (!ca_plan.is_exact && !ca_is_burst)
-    sampled_accesses(s, word + 1);
-  else if (s->accesses)
-    plain_accesses(number, s, word + 1);
-  if (ca_plan.has_parallelism)
-    ca_parallelism_segment(s, word + 1);
-  return word + s->words;
-}
-
-uint64_t *ca_profile_flush(void) {
+void ca_profile_flush(void) {
   static uint64_t flushes, next_burst;
-  uint64_t apart = flushes / BURST_EVERY < BURST_EVERY ? 1 + flushes / BURST_EVERY : BURST_EVERY;
+  uint64_t apart = flushes / 8 < BURST_EVERY ? 1 + flushes / 8 : BURST_EVERY;
   ca_is_burst = !ca_plan.is_exact && flushes++ == next_burst;
-  for (const uint64_t *word = buffer; word < ca_profile_next;)
-    word = read_segment(word);
+  const uint64_t *word = ca_profile_words;
+  for (const uint32_t *number = ca_profile_segments; number < ca_profile_next; number++) {
+    run_segment((int32_t)*number);
+    if (!ca_plan.has_parallelism)
+      continue;
+    const struct segment *s = &ca_plan.segment[*number];
+    ca_parallelism_segment(s, word);
+    word += s->words;
+  }
+  read_accesses(ca_profile_words, ca_profile_word);
   for (int i = 0; i < LINE_SIZES && ca_is_burst; i++)
     ca_reuse_end_burst(data[i], apart);
   next_burst += ca_is_burst ? apart : 0;
-  ca_profile_next = buffer;
-  return buffer;
+  ca_profile_next = ca_profile_segments;
+  ca_profile_word = ca_profile_words;
 }
 
 static const void *section(const char **at, uint64_t bytes) {
@@ -230,7 +203,6 @@ static void read_plan(const char *path) {
   struct plan *p = &ca_plan;
   memcpy(p, section(&at, 12 * 4), 12 * 4);
   p->segment = section(&at, (uint64_t)p->segments * sizeof *p->segment);
-  p->access = section(&at, (uint64_t)p->accesses * sizeof *p->access);
   p->instruction = section(&at, (uint64_t)p->instructions * sizeof *p->instruction);
   p->operand = section(&at, (uint64_t)p->operands * 4);
   p->function = section(&at, (uint64_t)p->functions * sizeof *p->function);
@@ -239,17 +211,11 @@ static void read_plan(const char *path) {
 
 __attribute__((constructor(101))) static void start(void) {
   const char *path = getenv("COMMANALYZER_PROFILE_PLAN");
-  ca_profile_next = buffer;
-  ca_profile_limit = buffer + WORDS - LONGEST;
   owner = getpid();
   if (!path)
     ca_profile_fail("plan");
   read_plan(path);
-  last.number = NONE;
-  touched = mmap(0, ADDRESS_MASK / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (touched == MAP_FAILED)
-    ca_profile_fail("address space");
-  repeated = calloc((uint64_t)ca_plan.segments + 1, 8);
+  touched = ca_profile_map(ADDRESS_MASK / 8 + 1);
   executed = calloc((uint64_t)ca_plan.segments + 1, 8);
   for (int i = 0; i < LINE_SIZES; i++) {
     data[i] = ca_reuse_new(6 + (unsigned)i, ca_plan.is_exact);
@@ -263,10 +229,14 @@ __attribute__((destructor(101))) static void finish(void) {
   const char *path = getenv("COMMANALYZER_PROFILE");
   if (!path || getpid() != owner)
     return; /* children that were forked have the same buffer */
+  uint64_t instructions = 0;
   ca_profile_flush();
+  for (int i = 0; i < STEPS; i++)
+    count_step(&steps[i]);
   for (int32_t i = 0; i < ca_plan.segments; i++)
-    if (repeated[i] && ca_plan.segment[i].size)
-      code_lines(&ca_plan.segment[i], repeated[i]);
+    instructions += executed[i] * (uint64_t)ca_plan.segment[i].size;
+  for (int i = 0; i < LINE_SIZES; i++)
+    code[i]->accesses = instructions;
   FILE *file = fopen(path, "wb");
   if (!file)
     ca_profile_fail("place for its results");

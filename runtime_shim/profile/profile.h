@@ -1,13 +1,11 @@
 /* Runtime of profile runs: what instrumented code writes, and what is measured from it.
  *
- * Instrumented code appends to one buffer of 64-bit words. A *segment* is a stretch of instructions that are all
- * executed if the first one is: a basic block, cut behind calls. For every execution of a segment the buffer has
- *
- *     number of the segment | word | word | ...
- *
- * with one word (address) per access, and two (address, bytes) per access of unknown size. How many words there
- * are is in the plan, a file written when the program was instrumented (commanalyzer/profiles/run/plan.py), so
- * words need no tags.
+ * Instrumented code appends to two buffers. A *segment* is a stretch of instructions that are all executed if the
+ * first one is: a basic block, cut behind calls. Every execution of a segment puts its number into one buffer, and
+ * into the other a word per access: the address, with the number of bytes above ADDRESS_BITS. Where these are not
+ * known before the run, or too many, they are none there, and the next word says how many. So the words can be read
+ * without asking whose they are; how many a segment has is in the plan, a file written when the program was
+ * instrumented (commanalyzer/profiles/run/plan.py).
  */
 #ifndef COMMANALYZER_PROFILE_H
 #define COMMANALYZER_PROFILE_H
@@ -15,6 +13,11 @@
 #include <stdint.h>
 
 #define NONE (-1)
+#define SEGMENTS (1u << 13) /* executions that the buffers hold: what is read at once stays in the second cache */
+#define WORDS (1u << 14)    /* the longest segment still fits behind them */
+#define LONGEST 8192        /* words of one segment, see commanalyzer/profiles/run/plan.py */
+#define ADDRESS_BITS 48
+#define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
 #define LINE_SIZES 2
 #define LIST 16         /* lines at the top of a stack that are searched for one by one */
 #define BINS 44         /* distance 0, then up to 2^0, 2^1, ... */
@@ -26,7 +29,6 @@
 enum segment_end { END_PLAIN, END_BRANCH, END_CALL, END_RETURN };
 
 struct segment {
-  int32_t first_access, accesses;
   int32_t first_instruction, instructions; /* in plan->instructions */
   int32_t first_address, size;             /* of the code: instructions before it, and its own */
   int32_t block, function;
@@ -35,17 +37,12 @@ struct segment {
   int32_t words;
 };
 
-struct access {
-  int32_t bytes; /* 0: the next word says how many */
-  int32_t is_write;
-};
-
 struct instruction {
   int32_t class;
   int32_t result;   /* register or NONE */
   int32_t operands; /* first of them */
   int32_t count;    /* operands; of a phi, pairs of block and register */
-  int32_t access;   /* of its segment, NONE */
+  int32_t word;     /* of its access in the segment, NONE */
   int32_t kind;     /* see enum instruction_kind */
 };
 
@@ -57,10 +54,9 @@ struct function {
 };
 
 struct plan {
-  int32_t segments, accesses, instructions, operands, functions, registers, windows;
-  int32_t is_exact, has_parallelism, instruction_bytes, reserved[2];
+  int32_t segments, instructions, operands, functions, registers, windows;
+  int32_t is_exact, has_parallelism, instruction_bytes, reserved[3];
   const struct segment *segment;
-  const struct access *access;
   const struct instruction *instruction;
   const int32_t *operand;
   const struct function *function;
@@ -69,18 +65,29 @@ struct plan {
 
 extern struct plan ca_plan;
 
+extern uint32_t ca_profile_segments[], *ca_profile_next;
+extern uint64_t ca_profile_words[], *ca_profile_word;
+void ca_profile_flush(void);
+
 /* reuse.c */
+struct list {
+  uint64_t order;      /* slots, the latest one lowest */
+  uint64_t line[LIST]; /* by slot, plus one; 0: none */
+  uint32_t *place;     /* by line: slot plus one; behind LIST a stamp of the stack, 0 for none */
+  uint64_t mask;       /* of lines that are told apart */
+  uint64_t arrivals;   /* lines that came in */
+};
+
 struct reuse {
   uint64_t limit; /* a line is sampled if its hash is at most this */
   uint64_t accesses;
+  struct list top;
+  uint64_t near[LIST]; /* accesses by distance in the list, if it is exact */
   struct stack *stack;
 };
 static inline uint64_t line_hash(uint64_t line) { return line * 0x9e3779b97f4a7c15ull; }
 struct reuse *ca_reuse_new(unsigned line_bits, int is_exact);
 void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
-void ca_reuse_sampled(struct reuse *r, uint64_t line);
-void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times);
-const uint64_t *ca_reuse_near(const struct reuse *r);
 void ca_reuse_end_burst(struct reuse *r, uint64_t weight);
 extern int ca_is_burst;
 void ca_reuse_touched(struct reuse *r, uint64_t lines, uint64_t bytes);
@@ -92,6 +99,7 @@ void ca_parallelism_segment(const struct segment *s, const uint64_t *words);
 void ca_parallelism_write(void *stream);
 
 void ca_profile_put(void *stream, const void *data, uint64_t bytes);
+void *ca_profile_map(uint64_t bytes); /* zeroes, of which only those that are written take memory */
 void ca_profile_fail(const char *what);
 
 #endif

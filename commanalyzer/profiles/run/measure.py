@@ -311,10 +311,10 @@ def plan_bytes(plan: RunPlan, request: ProfileRequest) -> bytes:
     """The plan file."""
     tables = plan.tables
     windows = np.array(request.windows, dtype=np.int32)
-    counts = [len(tables[name]) for name in ("segments", "accesses", "instructions", "operands", "functions")]
+    counts = [len(tables[name]) for name in ("segments", "instructions", "operands", "functions")]
     header = [
         *counts, plan.num_registers, len(windows),
-        int(request.is_exact), int(bool(request.windows)), INSTRUCTION_BYTES, 0, 0,
+        int(request.is_exact), int(bool(request.windows)), INSTRUCTION_BYTES, 0, 0, 0,
     ]  # fmt: skip
     assert len(header) == _HEADER
     sections: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = [

@@ -166,8 +166,10 @@ def _data(type_: IrType) -> int:
 
 
 MOST_ACCESSES = 2000
-"""Of one segment; at most two words each, and runtime_shim/profile/profile.c has room for LONGEST words."""
+"""Of one segment; at most two words each, and runtime_shim/profile/profile.h has room for LONGEST words."""
 _COPIES = ("memcpy", "memmove")
+_ADDRESS_BITS = 48
+"""Of a word; the others say how many bytes are accessed, if they can (``runtime_shim/profile/profile.h``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +179,7 @@ class Access:
     instruction: int  # place of the instruction in its segment
     pointer: str  # operand that holds the address
     bytes: int  # how many; 0 if ``length`` says it
-    length: str = ""  # operand (i64) that holds the number of bytes, empty if it is constant
-    is_write: bool = False
+    length: str = ""  # number of bytes with its type, where a word does not hold it
 
     @property
     def words(self) -> int:
@@ -201,7 +202,7 @@ class CodeSegment:
     @property
     def words(self) -> int:
         """Words of the buffer per execution."""
-        return 1 + sum(access.words for access in self.accesses)
+        return sum(access.words for access in self.accesses)
 
 
 def ends_segment(instruction: Instruction) -> bool:
@@ -276,22 +277,24 @@ def accesses_of(instruction: Instruction, place: int) -> Iterator[Access]:
     """Accesses of an instruction at a place of its segment."""
     opcode, operands = instruction.opcode, instruction.operands
     if opcode == "load" and instruction.element_type is not None:
-        yield Access(place, operands[0].text, _size(instruction.element_type))
+        yield _access(place, operands[0].text, instruction.element_type)
     elif opcode == "store":
-        yield Access(place, operands[1].text, _size(operands[0].type), is_write=True)
+        yield _access(place, operands[1].text, operands[0].type)
     elif opcode in ("atomicrmw", "cmpxchg"):
-        yield Access(place, operands[0].text, _size(operands[1].type), is_write=True)
+        yield _access(place, operands[0].text, operands[1].type)
     elif opcode == "call" and (name := library_name(instruction)).startswith("mem"):
         length = operands[2].text
-        bytes_, length = (int(length), "") if length.isdigit() else (0, f"{operands[2].type} {length}")
-        if length or bytes_:
-            if name in _COPIES:
-                yield Access(place, operands[1].text, bytes_, length)
-            yield Access(place, operands[0].text, bytes_, length, is_write=True)
+        if length != "0":
+            pointers = operands[1::-1] if name in _COPIES else operands[:1]
+            yield from (_access(place, pointer.text, operands[2].type, length) for pointer in pointers)
 
 
-def _size(type_: IrType) -> int:
-    return max(size_bytes(type_), 1)
+def _access(place: int, pointer: str, accessed: IrType, length: str = "") -> Access:
+    """Of so many bytes, a number of this type; without ``length`` those of the type."""
+    bytes_ = length or str(max(size_bytes(accessed), 1))
+    if bytes_.isdigit() and int(bytes_) < 1 << 64 - _ADDRESS_BITS:
+        return Access(place, pointer, int(bytes_))
+    return Access(place, pointer, 0, f"{accessed} {length}" if length else f"i64 {bytes_}")
 
 
 Int32 = NDArray[np.int32]
@@ -334,7 +337,7 @@ class RunPlan:
             patch = patches[self.module.functions[segment.function].name]
             lines: list[str] = []
             room = patch.value(lines, f"call ptr @ca_profile_segment(i64 {number}, i64 {segment.words})")
-            at = 1
+            at = 0
             for access in segment.accesses:
                 line = segment.instructions[access.instruction].first_line
                 _write_words(patch, patch.before.setdefault(line, []), room, at, access)
@@ -358,7 +361,9 @@ def plan_run(module: Module) -> RunPlan:
 
 def _write_words(patch: FunctionPatch, lines: list[str], room: str, at: int, access: Access) -> None:
     slot = patch.value(lines, f"getelementptr inbounds i64, ptr {room}, i64 {at}")
-    lines.append(f"  store ptr {access.pointer}, ptr {slot}, align 8")
+    address = patch.value(lines, f"ptrtoint ptr {access.pointer} to i64")
+    word = patch.value(lines, f"or i64 {address}, {access.bytes << _ADDRESS_BITS}")
+    lines.append(f"  store i64 {word}, ptr {slot}, align 8")
     if access.bytes:
         return
     length = access.length
@@ -390,22 +395,15 @@ class _Tables:
     def build(self) -> dict[str, Int32]:
         """All arrays."""
         rows: list[tuple[int, ...]] = []
-        accesses: list[tuple[int, ...]] = []
         instructions: list[tuple[int, ...]] = []
         address = 0
         for number, segment in enumerate(self._segments):
-            first_access, first = len(accesses), len(instructions)
-            accesses += [(a.bytes, int(a.is_write)) for a in segment.accesses]
+            first = len(instructions)
             instructions += self._of_segment(number)
             size = sum(len(kind.types) for kind in self._kinds[number])
             taken, end = self._end(segment)
-            rows.append(
-                (
-                    *(first_access, len(segment.accesses), first, len(instructions) - first),
-                    *(address, size, segment.block, segment.function),
-                    *(taken, end, int(segment.is_entry), segment.words),
-                )
-            )
+            own = (first, len(instructions) - first, address, size, segment.block, segment.function)
+            rows.append((*own, taken, end, int(segment.is_entry), segment.words))
             address += size
         functions = []
         for number, function in enumerate(self._module.functions):
@@ -413,7 +411,6 @@ class _Tables:
             self.operands += [self._register(number, p.text) for p in function.parameters]
         found = {
             "segments": np.array(rows),
-            "accesses": np.array(accesses).reshape(-1, 2),
             "instructions": np.array(instructions).reshape(-1, 6),
             "operands": np.array(self.operands),
             "functions": np.array(functions),
@@ -437,7 +434,8 @@ class _Tables:
     def _of_segment(self, number: int) -> list[tuple[int, ...]]:
         segment, kinds = self._segments[number], self._kinds[number]
         result: list[tuple[int, ...]] = []
-        own = {a.instruction: i for i, a in enumerate(segment.accesses) if a.bytes}
+        words = np.cumsum([0, *(a.words for a in segment.accesses)]).tolist()
+        own = {a.instruction: at for a, at in zip(segment.accesses, words, strict=False)}
         for place, (instruction, kind) in enumerate(zip(segment.instructions, kinds, strict=True)):
             if not kind.types:
                 continue

@@ -131,24 +131,6 @@ def test_reuse_of_a_random_walk(tmp_path: Path, lines: int) -> None:
         assert _reuse(rank, 128) == _lru_distances([line // 2 for line in order])[0]
 
 
-def test_loops_that_repeat_their_lines_are_counted_as_others(tmp_path: Path) -> None:
-    """The short cut for repeated lines: sums over a row and a column, against the definition."""
-    n = 24
-    source = f"""
-_Alignas(128) static volatile double a[{n}][{n}];
-int main(void) {{
-  for (int i = 0; i < {n}; i++)
-    for (int j = 0; j < {n}; j++) {{ a[i][0]; a[i][j]; a[j][i] = 1; }}
-  return 0;
-}}"""
-    rank = profile_of(source, tmp_path)
-    places = [(p, q) for i in range(n) for j in range(n) for p, q in ((i, 0), (i, j), (j, i))]
-    counts, first = _lru_distances([(p * n + q) // 8 for p, q in places])
-    assert _reuse(rank) == counts
-    assert rank.footprint.lines == first
-    assert rank.footprint.data_bytes == 8 * n * n
-
-
 def test_sampled_distances_keep_their_stated_error(tmp_path: Path) -> None:
     """Random accesses to 60,000 lines and scans: the curve, within four standard errors."""
     source = """
@@ -192,13 +174,17 @@ int main(void) {{ volatile char *p = a; {body} return 0; }}"""
         assert abs(sampled.at_most(lines) - exact.at_most(lines)) < 4 * sampled.error
 
 
-def test_instruction_reuse_counts_every_instruction(tmp_path: Path) -> None:
-    """A loop of less than a line: its first line once, everything else at distance 0 or 1."""
-    rank = profile_of(loop("store volatile i64 %i, ptr @cell", TIMES), tmp_path, suffix=".ll")
+@pytest.mark.parametrize("stores", [30, 100, 500])
+def test_instruction_reuse_of_a_long_loop(tmp_path: Path, stores: int) -> None:
+    """One jump, then rounds of stores, phi, add, icmp and branch: each round has every line once more."""
+    body = "\n  ".join(["store volatile i64 %i, ptr @cell"] * stores)
+    rank = profile_of(loop(body, TIMES), tmp_path, suffix=".ll")
     found = rank.instruction_reuse[0]
-    assert found.accesses == rank.mix.instructions
-    assert found.cdf[-1] == pytest.approx(1.0, abs=2 / found.accesses)
-    assert found.instruction_bytes == 4
+    assert (found.accesses, found.instruction_bytes) == (rank.mix.instructions, 4)
+    lines = -(-4 * (1 + stores + 4) // 64)
+    counts = dict(zip(found.distance.tolist(), found.count.tolist(), strict=True))
+    assert counts[1 << (lines - 2).bit_length()] == lines * (TIMES - 1)
+    assert counts[0] == pytest.approx(found.accesses - lines * TIMES, abs=2)  # and the return
 
 
 def test_mix_and_registers(tmp_path: Path) -> None:
@@ -266,15 +252,17 @@ def test_library_calls_and_copies(tmp_path: Path) -> None:
 #include <stdio.h>
 #include <string.h>
 static char a[1000] = "x", b[1000];
+char from[1 << 17], to[1 << 17]; /* their size does not fit above an address */
 int main(int argc, char **argv) {
   for (int i = 0; i < 7; i++) puts("x");
   a[argc] = 'y';
   memcpy(b, a, 900 + argc);
+  memcpy(to, from, sizeof to);
   return b[900];
 }"""
     rank = profile_of(source, tmp_path)
-    assert rank.library_calls == {"puts": 7, "memcpy": 1}
-    assert rank.footprint.data_bytes == 2 * 901
+    assert rank.library_calls == {"puts": 7, "memcpy": 2}
+    assert rank.footprint.data_bytes == 2 * (901 + (1 << 17))
 
 
 def test_windows_are_checked() -> None:
