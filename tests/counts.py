@@ -1,11 +1,18 @@
 """Communication of owners that a test gives, in the ``volume`` model and as the paper counts it."""
 
+import numpy as np
+
 from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, UInt8
+
+
+def parts(*owners: int) -> Int32:
+    """Return the owners."""
+    return np.array(owners, dtype=np.int32)
 
 
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:

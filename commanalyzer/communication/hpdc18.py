@@ -61,7 +61,7 @@ def charge_hpdc18(
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
     owners = TermOwners(owner_codes(part, everywhere, num_parts), frozen(np.zeros(0), np.int32))
-    table = UseTable(owners, num_parts, singletons > 0, graph.versions, totals.writers)
+    table = UseTable(owners, num_parts, singletons > 0, totals.writers)
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)

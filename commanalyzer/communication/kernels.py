@@ -71,6 +71,7 @@ class LineTable(NamedTuple):
 class Writers(NamedTuple):
     """Rows that make values of which no row alone reads all versions that are read, W of them."""
 
+    versions: Int64  # [V], of all values
     ptr: Int64  # [V + 1], those of value v are ptr[v] .. ptr[v + 1], in order
     row: Int32  # [W], its number
     made: Int32  # [W], versions that it makes
@@ -151,10 +152,9 @@ def enter(lines: Any, i: Any, row: Any, count: Any, seen: Any, fresh: Any) -> No
 
 
 @compiled_inline
-def enter_use(lines: Any, value: Any, part: Any, row: Any, count: Any, known: Any) -> None:
-    """Enter that ``row`` reads a value ``count`` times in a part; ``known`` are versions and writers."""
-    versions, writers = known
-    i, seen, fresh = line_of(lines, value, part), times_seen(count, versions, value), 0
+def enter_use(lines: Any, value: Any, part: Any, row: Any, count: Any, writers: Any) -> None:
+    """Enter that ``row`` reads a value ``count`` times in a part."""
+    i, seen, fresh = line_of(lines, value, part), times_seen(count, writers.versions, value), 0
     if lines[0].shape[1] > FRESH and lines[1][i, LAST] != row & MOST_ROWS:
         fresh = _fresh(lines[1][i, _PERIOD:], value, row, seen, writers)
     enter(lines, i, row, count, seen, fresh)
@@ -165,22 +165,26 @@ def _fresh(state: Any, value: Any, row: Any, count: Any, writers: Any) -> Any:
     """Return how many versions of a value ``row`` sees that none before has; 0 if that is not told.
 
     A *period* begins with a row that makes the value. Rows that read in the same one see the same versions if
-    they read more than ``POLICY.same`` of them, others if not; those of two periods see others. ``state``
-    int32[2], changed, are the period that was read last and the versions of it that were seen.
+    they read more than ``POLICY.same`` of them, others if not; those of two periods see others. A row that
+    reads more than there are goes on: rows behind see the same (of what is copied back). ``state`` int32[2],
+    changed, are the period read last and the versions of it that were seen, complement if a row goes on.
     """
     first, end = writers.ptr[value], writers.ptr[value + 1]
     if first == end:
         return np.int64(0)
-    period = np.int64(state[0])
+    period, seen = np.int64(state[0]), np.int64(max(state[1], ~state[1]))
+    goes_on = state[1] < 0
     is_over = first + period < end and writers.row[first + period] < row
     if is_over or (period > 0 and writers.row[first + period - 1] >= row):
         period = np.searchsorted(writers.row[first:end], row)
     made = np.int64(writers.made[first + period - 1]) if period else np.int64(1)
-    seen = np.int64(state[1]) if period == state[0] else np.int64(0)
-    fresh = max(count - (seen if count > _SAME * made else 0), 0)
-    if count <= made:
-        fresh = min(fresh, made - seen)
-    state[0], state[1] = period, min(seen + fresh, MOST_ROWS)
+    if period != state[0]:
+        goes_on = goes_on and period == state[0] + 1
+        seen = made if goes_on and first + period == end else np.int64(0)
+    fresh = count - (seen if count > _SAME * made else 0)
+    fresh = max(fresh if count > made else min(fresh, made - seen), 0)
+    seen = min(seen + fresh, np.int64(MOST_ROWS))
+    state[0], state[1] = period, ~seen if goes_on or (period > 0 and count > made) else seen
     return fresh
 
 
@@ -280,13 +284,12 @@ def look_ahead(i: Any, source: Any, lines: Any) -> None:
 
 @compiled_in_place
 def scan_rows(
-    rows: Any, begin: Any, first_row: Any, owners: Any, known: Any, removed: Any, lines: Any, is_open: Any
+    rows: Any, begin: Any, first_row: Any, owners: Any, writers: Any, removed: Any, lines: Any, is_open: Any
 ) -> Any:
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open`` (bool[R]): what they need is
-    a choice. ``first_row`` is the number of row 0 among the rows of all slices; ``known`` is of
-    :func:`enter_use`.
+    a choice. ``first_row`` is the number of row 0 among the rows of all slices.
     """
     code = owners.code
     for r in range(begin, len(rows.row_sink)):
@@ -304,7 +307,7 @@ def scan_rows(
             if owner_of(code[v]) == owner or (len(removed) and removed[v]):
                 continue
             look_ahead(i, rows.source, lines)
-            enter_use(lines, v, owner, first_row + r, rows.row_count[r], known)
+            enter_use(lines, v, owner, first_row + r, rows.row_count[r], writers)
     return len(rows.row_sink)
 
 
@@ -393,12 +396,12 @@ def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site:
 def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
     """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
-    Rows that read between two that make a value are taken to read the same versions if they read more than
-    ``POLICY.same`` of them, others if not. ``state`` int64[5, V] is how many versions the row makes that made
-    the value last, how many of these were read, how many more a row has read (of those that rows to come
-    make), how many no row has, and the last row that read it. ``first`` numbers row 0.
+    Rows of one period (:func:`_fresh`) read the same versions if they read more than ``POLICY.same`` of them,
+    others if not. ``state`` int64[5, V] is how many versions the row makes that made the value last, how many
+    of these were read, how many more a row has read (of those to come), the last row that read it, and how
+    many rows are to make it. ``first`` numbers row 0.
     """
-    made, seen, owed, unread, last = state
+    made, seen, owed, last, makers = state
     for r in range(len(rows.row_sink)):
         count = rows.row_count[r]
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
@@ -409,11 +412,14 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
                 new = min(max(count - before, 0), made[v] - seen[v])
                 read[v] += new
                 seen[v] += new
-                unread[v] -= new
                 owed[v] = max(owed[v], count - made[v])
         v = rows.row_sink[r]
-        made[v], seen[v] = count, 0
-        unread[v] += count
+        makers[v] -= 1
+        due = min(owed[v], made[v]) if seen[v] == 0 else np.int64(0)
+        more = min(owed[v] - due, count) if makers[v] == 0 else np.int64(0)
+        read[v] += due + more
+        owed[v] -= due + more
+        made[v], seen[v] = count, more
 
 
 @compiled_in_place

@@ -179,15 +179,15 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     readers = np.zeros(graph.num_vertices, np.int32)
     reads, read = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
     state, makers = np.zeros((5, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
-    state[0], state[3], state[4], first = graph.is_input, graph.is_input, -1, 0
     for rows in row_slices(graph):
         kernels.add_totals(rows, rounds, given, most, others, site, makers)
         kernels.add_readers(rows, readers, reads, steps)
+    state[0], state[3], state[4], first = graph.is_input, -1, makers, 0
+    for rows in row_slices(graph):
         kernels.count_read(rows, first, state, read)
         first += rows.num_rows
     certain = graph.versions - np.where(steps < graph.versions, given, 0) - others
     certain = np.maximum(certain, np.clip(most, 1, graph.versions))
-    read += np.minimum(state[2], state[3])
     del most, others, given, steps, state
     writers = _writers(graph, np.where(read > reads[0], makers, 0))
     rounds += graph.is_input
@@ -200,9 +200,9 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
 def _writers(graph: AnyGraph, makers: Int64) -> kernels.Writers:
     """Return the rows that make values, of which there are ``makers`` (int64[V])."""
     ptr = pointer_from_counts(makers if graph.num_rows <= kernels.MOST_ROWS else np.zeros_like(makers))
-    writers = kernels.Writers(ptr, *np.empty((2, ptr[-1]), np.int32))
+    writers = kernels.Writers(graph.versions, ptr, *np.empty((2, ptr[-1]), np.int32))
     at, first = ptr[:-1].copy(), 0
     for rows in row_slices(graph) if ptr[-1] else ():
         kernels.add_writers(rows, first, writers, at)
         first += rows.num_rows
-    return kernels.Writers(frozen(ptr, np.int64), *(frozen(each, np.int32) for each in writers[1:]))
+    return kernels.Writers(*(frozen(each, each.dtype) for each in writers))

@@ -106,17 +106,14 @@ def larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
 class UseTable:
     """Uses of values by parts, collected in ``lines`` from rows of a graph in ascending order.
 
-    Flows of ``removed`` values (bool[V]; empty for none) are left out. Rows that read more often than there
-    are ``versions`` (int64[V]) read some again; ``writers`` tell in which order which were made.
+    Flows of ``removed`` values (bool[V]; empty for none) are left out.
     """
 
-    def __init__(
-        self, owners: TermOwners, num_parts: int, removed: Bool, versions: Int64, writers: Writers
-    ) -> None:
+    def __init__(self, owners: TermOwners, num_parts: int, removed: Bool, writers: Writers) -> None:
         self._owners, self._removed = owners, frozen(removed, np.bool_)
-        self.known = frozen(versions, np.int64), writers
+        self.writers = writers
         self.lines = Lines(len(owners.code), num_parts, is_wide=len(writers.row) > 0)
-        self.num_rows = 0  # that were added
+        self._rows = 0
 
     def copy(self) -> UseTable:
         """Return the same uses, to which others may be added."""
@@ -124,17 +121,14 @@ class UseTable:
         other.lines = self.lines.copy()
         return other
 
-    def add(self, rows: Rows) -> Bool:
-        """Enter what the next ``rows`` need from other parts; return bool[R], those that were left out.
-
-        Another part may compute one of their terms.
-        """
+    def add(self, rows: Rows) -> tuple[Bool, int]:
+        """Enter what ``rows`` need; return those (bool[R]) that are left to choose, and the first's number."""
         is_open = np.zeros(rows.num_rows, dtype=np.bool_)
         self.lines.expect(rows.num_flows // 2)
-        first, row, known = self.num_rows, 0, (self._owners, self.known, self._removed)
-        self.num_rows += rows.num_rows
+        first, row, known = self._rows, 0, (self._owners, self.writers, self._removed)
+        self._rows += rows.num_rows
         while True:
             row = kernels.scan_rows(rows, row, first, *known, self.lines.arrays, is_open)
             if row == rows.num_rows:
-                return is_open
+                return is_open, first
             self.lines.expect(rows.flows_of(row))

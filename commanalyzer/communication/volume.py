@@ -65,9 +65,8 @@ def charge_volume(
     ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
     ``ConfigError`` if it does not cover the vertices with parts in [0, p).
     Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
-    combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` and the work of
-    its terms are computed if not given and needed. Operands of sums that are sent for others are there,
-    unless sums read other versions (``reads_others``): only the order of events tells.
+    combined: finding the least cost of these takes a maximum flow. Operands of sums that are sent for others
+    are there, unless sums read other versions (``reads_others``): only the order of events tells.
     """
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
@@ -75,13 +74,12 @@ def charge_volume(
     owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
     decisions = owned.totals.decisions
     removed = np.zeros(0, np.bool_) if decisions is None else decisions.is_variable
-    uses, kept, numbers = UseTable(owners, num_parts, removed, graph.versions, owned.totals.writers), [], []
+    uses, kept, numbers = UseTable(owners, num_parts, removed, owned.totals.writers), [], []
     for piece in row_slices(graph):
-        first = uses.num_rows
-        is_open = uses.add(piece)
+        is_open, row = uses.add(piece)
         if is_open.any():
             kept.append(chosen_rows(piece, is_open))
-            numbers.append((first + np.flatnonzero(is_open)).astype(np.int32))
+            numbers.append((row + np.flatnonzero(is_open)).astype(np.int32))
     if not kept:
         return owned.charged(uses, Lines(0, num_parts, is_wide=True).pairs())  # no contributions
     several = joined_rows(kept), np.concatenate(numbers)

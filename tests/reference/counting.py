@@ -232,14 +232,18 @@ def in_order(graph: ValueGraph, value: int, needs: list[int], rows: list[RowTupl
     """Versions of the value that rows see, others behind each that makes it; 0 if one sees all there are."""
     if versions_read(graph, value, rows) <= max(c for _, c, _, _, ts in rows if any(value in t for t in ts)):
         return 0
-    total, seen, last = 0, 0, -1
+    makers = [r for r, (sink, *_) in enumerate(rows) if sink == value]
+    total, seen, last, goes_on = 0, 0, 0, False
     for r in needs:
-        maker = max((m for m in range(r) if rows[m][0] == value), default=-1)
-        made, seen = (rows[maker][1] if maker >= 0 else 1), (seen if maker == last else 0)
+        period = sum(m < r for m in makers)
+        made = rows[makers[period - 1]][1] if period else 1
+        if period != last:  # a row that goes on sees what is made last
+            goes_on = goes_on and period == last + 1
+            seen = made if goes_on and period == len(makers) else 0
         count = most_seen(graph, value, {r}, rows)
-        new = max(count - seen, 0) if 2 * count > made else count
-        new = new if count > made else min(new, made - seen)
-        total, seen, last = total + new, seen + new, maker
+        new = count - seen if 2 * count > made else count
+        new = max(new if count > made else min(new, made - seen), 0)
+        total, seen, last, goes_on = total + new, seen + new, period, goes_on or (period > 0 and count > made)
     return total
 
 
@@ -252,15 +256,18 @@ def most_seen(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTupl
 
 def versions_read(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
     """Versions of the value that rows read, in their order."""
-    made = every = int(graph.is_input[value])
-    total, seen, early = 0, 0, 0
-    for sink, often, _, _, terms in rows:
-        if sink == value:
-            made, seen, every = often, 0, every + often
+    total, made, seen, early = 0, int(graph.is_input[value]), 0, 0
+    last = max((r for r, (sink, *_) in enumerate(rows) if sink == value), default=-1)
+    for r, (sink, often, _, _, terms) in enumerate(rows):
+        if sink == value:  # rows before read some, in later rounds: what nobody else reads
+            unread = 0 if seen else min(early, made)
+            behind = min(early - unread, often) if r == last else 0  # or the last ones, as rows behind do
+            total, early = total + unread + behind, early - unread - behind
+            made, seen = often, behind
         elif any(value in term for term in terms):
             found = max(min(often - (seen if 2 * often > made else 0), made - seen), 0)
             total, seen, early = total + found, seen + found, max(early, often - made)
-    return total + min(early, every - total)  # rows before have read some already, in later rounds
+    return total
 
 
 def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:

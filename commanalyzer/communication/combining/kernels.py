@@ -303,11 +303,11 @@ def number_groups(line: Any, row: Any, continues: Any, known: Any, group: Any) -
 
 @compiled_in_place
 def enter_rows(
-    rows: Any, begin: Any, number: Any, owners: Any, known: Any, lines: Any, fold: Any, runs: Any
+    rows: Any, begin: Any, number: Any, owners: Any, writers: Any, lines: Any, fold: Any, runs: Any
 ) -> Any:
     """Enter what rows need: operands where terms are computed, and contributions.
 
-    ``number`` (int32[R]) are those of the rows, ``known`` is of :func:`.kernels.enter_use`.
+    ``number`` (int32[R]) are those of the rows.
     ``lines`` are those of what is sent and of contributions, ``fold`` int32[K] that of the contribution of
     each run that is computed where its operands live, -1 for others; ``runs`` are behind. Returns the row it
     stopped at, because there may be too few lines, and the runs behind it.
@@ -332,5 +332,5 @@ def enter_rows(
                 v = rows.source[i]
                 if owner_of(code[v]) != where:
                     look_ahead(i, rows.source, sent)
-                    enter_use(sent, v, where, number[r], count, known)
+                    enter_use(sent, v, where, number[r], count, writers)
     return len(rows.row_sink), runs

@@ -108,7 +108,7 @@ def settle(
     fold = np.where(combined[groups.group], remote.fold, np.int32(-1))
     while True:
         lines = sent.lines.arrays, folds.arrays
-        row, runs = kernels.enter_rows(rows, row, number, owners, sent.known, lines, fold, runs)
+        row, runs = kernels.enter_rows(rows, row, number, owners, sent.writers, lines, fold, runs)
         if row == rows.num_rows:
             return folds.pairs()
         sent.lines.expect(rows.flows_of(row))
@@ -135,7 +135,7 @@ def _runs(graph: AnyGraph, rows: Rows, owners: TermOwners, sent: UseTable, folds
     seen, result = frozen(seen, np.uint32), kernels.Runs(fold, row, item_end, own_bytes, item)
     at, runs = 0, 0
     while True:
-        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.known[0], sent.lines.arrays)
+        operands = kernels.Operands(owners, seen, graph.width_bytes, sent.writers.versions, sent.lines.arrays)
         at, runs = kernels.split_rows(rows, at, operands, folds.arrays, result, runs)
         if at == rows.num_rows:
             items = int(item_end[runs - 1]) if runs else 0

@@ -8,15 +8,10 @@ from commanalyzer.communication.hpdc18 import charge_hpdc18, singleton_rounds
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.graph.structure.singletons import SingletonKind, find_singletons
-from commanalyzer.graph.value_graph import Int32
-from tests.counts import count_hpdc18
+from tests.counts import count_hpdc18, parts
 from tests.graphs import build, grid, grid_parts, row
 from tests.reference.counting import hpdc18_transfers, matrix_of
 from tests.strategies import Case, cases
-
-
-def parts(*owners: int) -> Int32:
-    return np.array(owners, dtype=np.int32)
 
 
 @given(cases())

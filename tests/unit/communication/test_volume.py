@@ -12,14 +12,10 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.value_graph import Int32
-from tests.counts import count_volume
+from tests.counts import count_volume, parts
 from tests.graphs import build, chain, folded, grid, grid_parts, row
 from tests.reference.counting import matrix_of, volume_transfers
 from tests.strategies import Case, cases
-
-
-def parts(*owners: int) -> Int32:
-    return np.array(owners, dtype=np.int32)
 
 
 def as_dict(items: Transfers, other: Int32) -> dict[tuple[int, int], tuple[int, int, int]]:
@@ -132,13 +128,6 @@ def test_register_scalar_is_folded_from_its_terms_and_expanded_to_its_readers() 
     assert result.low_bytes == result.high_bytes == 2 * (p - 1) * 8 * steps
 
 
-def test_bracket_is_open_where_collapsed_versions_leave_doubt() -> None:
-    # 6 of 10 versions are read, 3 and 3: between 3 and 6 transfers, likely 6, as the value is made between.
-    g = build(3, [row(0, count=5), row(1, 0, count=3), row(0, count=5), row(2, 0, count=3)], widths={0: 4})
-    result = count_volume(g, parts(0, 1, 1), 2)
-    assert (result.low_bytes, result.total_bytes, result.high_bytes) == (12, 24, 24)
-
-
 def test_rows_that_are_read_by_all_are_sent_once_in_each_round() -> None:
     # Shortest paths of n places, rows in p blocks: in round k, all others need row k as it is then.
     n, p = 12, 3
@@ -151,7 +140,8 @@ def test_rows_that_are_read_by_all_are_sent_once_in_each_round() -> None:
 def test_stages_of_a_step_send_what_each_of_them_makes() -> None:
     # In each of 5 steps, a value is read, made, read, and made again.
     rows = [row(1, 0, count=5), row(0, count=5), row(1, 0, count=5), row(0, count=5)]
-    assert count_volume(build(2, rows, inputs=[0]), parts(0, 1), 2).total_bytes == 2 * 5 * 8
+    result = count_volume(build(2, rows, inputs=[0]), parts(0, 1), 2)
+    assert result.low_bytes < result.total_bytes == result.high_bytes == 2 * 5 * 8  # each may see all
 
 
 def test_hub_operand_goes_to_where_the_term_is_computed() -> None:
