@@ -122,7 +122,7 @@ class UseTable:
         return other
 
     def add(self, rows: Rows) -> tuple[Bool, int]:
-        """Enter what ``rows`` need; return those (bool[R]) that are left to choose, and the first's number."""
+        """Enter what ``rows`` need; return bool[R], those left to choose, and the number of the first."""
         is_open = np.zeros(rows.num_rows, dtype=np.bool_)
         self.lines.expect(rows.num_flows // 2)
         first, row, known = self._rows, 0, (self._owners, self.writers, self._removed)
