@@ -11,7 +11,6 @@ from commanalyzer.graph.value_graph import Bool, Int32, UInt8
 
 
 def parts(*owners: int) -> Int32:
-    """Return the owners."""
     return np.array(owners, dtype=np.int32)
 
 

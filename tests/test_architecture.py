@@ -21,7 +21,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_608,
     "cli": 3_561,
-    "communication": 2_909,
+    "communication": 2_908,
     "division": 6_858,
     "foundation": 1_114,
     "graph": 5_583,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_626,
+    "tests": 41_625,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

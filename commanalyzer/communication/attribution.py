@@ -50,10 +50,8 @@ def traffic_of_lines(
         np.add.at(made, line, item.item_bytes)
     needed = _needed(graph, part, charges, of_site, count)
     found = [
-        LineTraffic(
-            file, line, tuple(sorted(functions.get((file, line), ()))), float(needed[k]), float(made[k])
-        )
-        for k, (file, line) in enumerate([*functions, ("", 0)])
+        LineTraffic(*place, tuple(sorted(functions.get(place, ()))), float(needed[k]), float(made[k]))
+        for k, place in enumerate([*functions, ("", 0)])
         if needed[k] or made[k]
     ]
     return tuple(sorted(found, key=lambda t: (-t.needed_bytes, -t.made_bytes, t.file, t.line)))

@@ -50,8 +50,5 @@ def _collectives(
     # A transfer is one (value, partner): as many transfers of a value as it has partners.
     _, number, per_value = np.unique(value, return_inverse=True, return_counts=True)
     np.maximum.at(partners, group, per_value[number])
-    columns = (*np.divmod(groups, most), partners, rounds, total)
-    return [
-        Collective(kind, graph.objects[home].name, owner, most, times, moved)
-        for home, owner, most, times, moved in zip(*(c.tolist() for c in columns), strict=True)
-    ]
+    columns = (c.tolist() for c in (*np.divmod(groups, most), partners, rounds, total))
+    return [Collective(kind, graph.objects[home].name, *rest) for home, *rest in zip(*columns, strict=True)]

@@ -69,7 +69,7 @@ class LineTable(NamedTuple):
 
 
 class Writers(NamedTuple):
-    """Rows that make values of which no row alone reads all versions that are read, W of them."""
+    """W rows with sources (fills come last) that make values of which none reads all that anyone reads."""
 
     versions: Int64  # [V], of all values
     ptr: Int64  # [V + 1], those of value v are ptr[v] .. ptr[v + 1], in order
@@ -359,12 +359,18 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
     return at
 
 
+@compiled_inline
+def has_sources(rows: Any, row: Any) -> Any:
+    """Whether a row makes a value of others."""
+    return rows.source_ptr[rows.term_ptr[row]] < rows.source_ptr[rows.term_ptr[row + 1]]
+
+
 @compiled_in_place
 def add_writers(rows: Any, first: Any, writers: Any, at: Any) -> None:
     """Write the rows that make values to ``writers``, those of each at ``at`` (int64[V], changed) next."""
     for r in range(len(rows.row_sink)):
         v = rows.row_sink[r]
-        if writers.ptr[v] < writers.ptr[v + 1]:
+        if writers.ptr[v] < writers.ptr[v + 1] and has_sources(rows, r):
             writers.row[at[v]], writers.made[at[v]] = first + r, min(rows.row_count[r], MOST_ROWS)
             at[v] += 1
 
@@ -374,16 +380,17 @@ def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site:
     """Add rows to the totals of their sinks: rounds, versions that are made of no other value, and the rest.
 
     ``site`` is that of the (last) most frequent row, ``most`` is how often that was; ``others`` are versions
-    that other rows made, each as often as that one. ``writers`` counts the rows.
+    that other rows made, each as often as that one. ``writers`` counts the rows with sources.
     """
     for r in range(len(rows.row_sink)):
         v = rows.row_sink[r]
-        writers[v] += 1
         if rows.row_count[r] == most[v]:
             others[v] += most[v]
         elif rows.row_count[r] > most[v]:
             others[v] = 0
-        if rows.source_ptr[rows.term_ptr[r]] == rows.source_ptr[rows.term_ptr[r + 1]]:
+        if has_sources(rows, r):
+            writers[v] += 1
+        else:
             given[v] += rows.row_count[r]
         if not rows.row_accumulates[r]:
             rounds[v] += rows.row_count[r]
@@ -413,6 +420,8 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
                 read[v] += new
                 seen[v] += new
                 owed[v] = max(owed[v], count - made[v])
+        if not has_sources(rows, r):
+            continue
         v = rows.row_sink[r]
         makers[v] -= 1
         due = min(owed[v], made[v]) if seen[v] == 0 else np.int64(0)

@@ -6,7 +6,7 @@ an MPI program, also what its byte counter saw besides the matrices: calls, self
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -104,14 +104,13 @@ class Communication:
         if np.any(np.diagonal(self.comm_bytes)) or np.any(self.comm_bytes < 0):
             raise GraphInvariantError("communication matrix needs a zero diagonal and no negative entry")
         if not self.low_bytes <= self.total_bytes <= self.high_bytes:
-            raise GraphInvariantError(
-                f"total {self.total_bytes} bytes lies outside its bracket "
-                f"[{self.low_bytes}, {self.high_bytes}]"
-            )
+            bracket = f"[{self.low_bytes}, {self.high_bytes}]"
+            raise GraphInvariantError(f"total {self.total_bytes} bytes lies outside its bracket {bracket}")
         self._check_peers()
         self._check_phases()
-        self.comm_bytes.setflags(write=False)
-        self.messages.setflags(write=False)
+        for value in (getattr(self, f.name) for f in fields(self)):
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def _check_peers(self) -> None:
         if self.peer_bytes is None or self.peer_messages is None:
@@ -121,8 +120,6 @@ class Communication:
         apart = sum(item.comm_bytes for item in self.collectives or ())
         if np.any(self.peer_bytes > self.comm_bytes) or self.peer_bytes.sum() + apart != self.total_bytes:
             raise GraphInvariantError("bytes of peers and collectives must add up to the matrix")
-        self.peer_bytes.setflags(write=False)
-        self.peer_messages.setflags(write=False)
 
     def _check_phases(self) -> None:
         if self.phase_bytes is None or self.phase_messages is None:
@@ -135,8 +132,6 @@ class Communication:
             raise GraphInvariantError("phases need matrices as large as the one of all communication")
         if np.any(self.phase_bytes < 0) or np.any(self.phase_bytes.sum(axis=0) > everything):
             raise GraphInvariantError("phases must not exchange more than all communication")
-        self.phase_bytes.setflags(write=False)
-        self.phase_messages.setflags(write=False)
 
     @property
     def num_parts(self) -> int:

@@ -182,7 +182,7 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     for rows in row_slices(graph):
         kernels.add_totals(rows, rounds, given, most, others, site, makers)
         kernels.add_readers(rows, readers, reads, steps)
-    state[0], state[3], state[4], first = graph.is_input, -1, makers, 0
+    state[0], state[3], state[4], first = given > 0, -1, makers, 0
     for rows in row_slices(graph):
         kernels.count_read(rows, first, state, read)
         first += rows.num_rows

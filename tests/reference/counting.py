@@ -232,7 +232,7 @@ def in_order(graph: ValueGraph, value: int, needs: list[int], rows: list[RowTupl
     """Versions of the value that rows see, others behind each that makes it; 0 if one sees all there are."""
     if versions_read(graph, value, rows) <= max(c for _, c, _, _, ts in rows if any(value in t for t in ts)):
         return 0
-    makers = [r for r, (sink, *_) in enumerate(rows) if sink == value]
+    makers = [r for r, (sink, *_, terms) in enumerate(rows) if sink == value and any(terms)]
     total, seen, last, goes_on = 0, 0, 0, False
     for r in needs:
         period = sum(m < r for m in makers)
@@ -256,12 +256,13 @@ def most_seen(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTupl
 
 def versions_read(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
     """Versions of the value that rows read, in their order."""
-    total, made, seen, early = 0, int(graph.is_input[value]), 0, 0
-    last = max((r for r, (sink, *_) in enumerate(rows) if sink == value), default=-1)
-    for r, (sink, often, _, _, terms) in enumerate(rows):
-        if sink == value:  # rows before read some, in later rounds: what nobody else reads
+    makers = [r for r, (sink, *_, terms) in enumerate(rows) if sink == value and any(terms)]
+    is_given = graph.is_input[value] or any(s == value and not any(terms) for s, *_, terms in rows)
+    total, made, seen, early = 0, int(is_given), 0, 0
+    for r, (_, often, _, _, terms) in enumerate(rows):
+        if r in makers:  # rows before read some, in later rounds: what nobody else reads
             unread = 0 if seen else min(early, made)
-            behind = min(early - unread, often) if r == last else 0  # or the last ones, as rows behind do
+            behind = min(early - unread, often) if r == makers[-1] else 0  # or the last ones
             total, early = total + unread + behind, early - unread - behind
             made, seen = often, behind
         elif any(value in term for term in terms):

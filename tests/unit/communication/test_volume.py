@@ -131,16 +131,15 @@ def test_register_scalar_is_folded_from_its_terms_and_expanded_to_its_readers() 
 def test_rows_that_are_read_by_all_are_sent_once_in_each_round() -> None:
     # Shortest paths of n places, rows in p blocks: in round k, all others need row k as it is then.
     n, p = 12, 3
-    square = [(k, i, j) for k in range(n) for i in range(n) for j in range(n)]
-    g = build(n * n, [row(n * i + j, n * i + k, n * k + j, accumulates=True) for k, i, j in square])
-    result = count_volume(g, np.repeat(np.arange(p), n * n // p).astype(np.int32), p)
+    rows = [row(n * i + j, n * i + k, n * k + j, accumulates=True) for k, i, j in np.ndindex(n, n, n)]
+    result = count_volume(build(n * n, rows), parts(*np.repeat(range(p), n * n // p)), p)
     assert result.total_bytes == result.low_bytes == (p - 1) * n * n * 8 < result.high_bytes
 
 
 def test_stages_of_a_step_send_what_each_of_them_makes() -> None:
     # In each of 5 steps, a value is read, made, read, and made again.
-    rows = [row(1, 0, count=5), row(0, count=5), row(1, 0, count=5), row(0, count=5)]
-    result = count_volume(build(2, rows, inputs=[0]), parts(0, 1), 2)
+    g = build(3, 2 * [row(1, 0, count=5), row(0, 2, count=5)], inputs=[0, 2])
+    result = count_volume(g, parts(0, 1, 0), 2)
     assert result.low_bytes < result.total_bytes == result.high_bytes == 2 * 5 * 8  # each may see all
 
 
