@@ -22,7 +22,7 @@ BUDGETS = {
     "checking": 1_608,
     "cli": 3_561,
     "communication": 2_908,
-    "division": 6_858,
+    "division": 6_854,
     "foundation": 1_114,
     "graph": 5_583,
     "kernels": 6_627,

@@ -48,14 +48,10 @@ def partition(
     prepared = graph if isinstance(graph, Prepared) else Prepared(graph)
     count = prepared.adjacency.num_vertices
     if not 1 <= num_parts <= max(count, 1):
-        raise PartitionError(
-            f"cannot divide {count} values among {num_parts} parts",
-            hint=(
-                "use fewer nodes or a larger problem size"
-                if count
-                else "the program, or the region, stores no values that could be distributed"
-            ),
-        )
+        hint = "use fewer nodes or a larger problem size"
+        if not count:
+            hint = "the program, or the region, stores no values that could be distributed"
+        raise PartitionError(f"cannot divide {count} values among {num_parts} parts", hint=hint)
     if num_parts == 1:
         return np.zeros(count, dtype=np.int32)
     # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long

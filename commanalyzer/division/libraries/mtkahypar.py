@@ -40,10 +40,8 @@ def partition_hypergraph(
     over the mean. Raises ``PartitionError`` if there are fewer vertices than parts or Mt-KaHyPar fails.
     """
     if not 2 <= num_parts <= hypergraph.num_vertices:
-        raise PartitionError(
-            f"cannot divide {hypergraph.num_vertices} vertices among {num_parts} parts",
-            hint="use fewer nodes or a larger problem size",
-        )
+        wrong = f"cannot divide {hypergraph.num_vertices} vertices among {num_parts} parts"
+        raise PartitionError(wrong, hint="use fewer nodes or a larger problem size")
     scale = min(1.0, _MAX_NET_WEIGHT / max(int(hypergraph.net_bytes.max(initial=1)), 1))
     net_weights = np.maximum(np.rint(hypergraph.net_bytes * scale), 1).astype(np.int64)
     weights = _vertex_weights(hypergraph), net_weights

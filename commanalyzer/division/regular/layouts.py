@@ -182,7 +182,7 @@ class Layouts:
         found: dict[tuple[int, ...], tuple[int, tuple[Shaped, ...]]] = {}
         first = tuple(sorted(heavy, key=lambda s: -self._work[id(s.array)])[:1])
         for way, members in enumerate((tuple(family), single, heavy, first)):
-            if heavy and members:
+            if heavy and (way == 0 or any(map(self._is_named, members))):
                 found.setdefault(tuple(map(id, members)), (way, members))
         return list(found.values())
 
@@ -288,6 +288,9 @@ class Layouts:
         text += " by work" if any(piece.spread == "work" for piece in guess.pieces) else ""
         return replace(guess, name=text)
 
+    def _is_named(self, shaped: Shaped) -> bool:
+        return not self._graph.objects[shaped.array.number].name.startswith("temporary")
+
     def _text(self, piece: CutArrays, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""
         grid, members = piece.grid, piece.blocks.members
@@ -296,7 +299,8 @@ class Layouts:
         is_known = any(s.is_known for s in members if s.extents == piece.blocks.extents)
         if not is_one_of_several and (is_known or len(grid) == 1):
             return by_shape
-        named = max(members, key=lambda s: (s.components == 1, self._work[id(s.array)], len(s.array.vertex)))
+        own = list(filter(self._is_named, members)) or members
+        named = max(own, key=lambda s: (s.components == 1, self._work[id(s.array)], len(s.array.vertex)))
         name = self._graph.objects[named.array.number].name
         of = f"of {name}" if named.components == 1 else f"of rows of {name}"
         if len(grid) > 1 and is_known:

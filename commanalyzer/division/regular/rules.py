@@ -87,9 +87,8 @@ def parse_rule(text: str) -> Rule:
     numbers = _numbers(text, match["numbers"])
     dims = {len(extents), len(numbers), int(match["dims"][0]) if match["dims"] else 0} - {0}
     if len(dims) > 1:
-        raise ConfigError(
-            f"expected as many dimensions in the shape as in the division, found {text!r}", where=_OPTION
-        )
+        wrong = f"expected as many dimensions in the shape as in the division, found {text!r}"
+        raise ConfigError(wrong, where=_OPTION)
     kind: Literal["block", "cyclic"] = "block" if match["kind"] == "block" else "cyclic"
     return Rule(text.strip(), match["name"].strip(), extents, kind, max(dims, default=0), numbers)
 

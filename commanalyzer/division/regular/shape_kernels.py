@@ -150,10 +150,9 @@ def tally_distances(
 ) -> Any:
     """Tally distances between elements that are read together or next in a loop.
 
-    Rows ``begin`` to ``end - 1`` of the slice are looked at, up to the first for which there may be too
-    little room in ``tally``: its number is returned. ``index`` is the place of each vertex in its array,
-    below 2^40, ``owner`` the number of this. ``read`` is of :func:`new_reads`, ``streams`` of
-    :func:`new_streams`; they and ``tally`` change.
+    Rows ``begin`` to ``end - 1`` of the slice are looked at, up to the first, which is returned, for which
+    there may be too little room in ``tally``. ``index`` is the place of each vertex in its array, below 2^40,
+    ``owner`` the number of this. ``read``, ``streams`` and ``tally`` change.
     """
     source, term_ptr, source_ptr = rows.source, rows.term_ptr, rows.source_ptr
     place, latest, ring, count = read
