@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import totals_of
-from commanalyzer.graph.value_graph import Int32, ValueGraph
+from commanalyzer.graph.value_graph import Int32
 from tests.graphs import build
 
 PARTS, VALUES = 3, 6
@@ -18,10 +18,6 @@ EXITS = (4, 5)  # values of another array
 SITE = np.array([0, 0, 1, -1, 1, 0], dtype=np.int32)
 HUBS = np.arange(VALUES) == 2
 Item = tuple[int, ...]  # value, sender, receiver behind it, least and more transfers
-
-
-def _graph() -> ValueGraph:
-    return build(VALUES, [], exits=EXITS)
 
 
 def _transfers(items: list[Item]) -> Transfers:
@@ -42,7 +38,7 @@ ITEMS = st.lists(st.tuples(*(st.integers(*ends) for ends in _RANGES)))
 @given(ITEMS, ITEMS)
 @settings(max_examples=100, deadline=None)
 def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]) -> None:
-    graph, kinds = _graph(), (_transfers(folds), _transfers(sent))
+    graph, kinds = build(VALUES, [], exits=EXITS), (_transfers(folds), _transfers(sent))
     found = Exchanges.of(kinds, PARTS, graph, replace(totals_of(graph), site=SITE.copy()), HUBS)
     per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)
     moved = np.zeros((PARTS, PARTS), dtype=np.int64)

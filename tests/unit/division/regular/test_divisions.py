@@ -248,8 +248,7 @@ def test_a_row_against_a_row_shows_no_strides() -> None:
     n = 20
     rows = tuple(
         (2 * n * n + n * i + j, *(n * i + k for k in range(n)), *(n * n + n * k + j for k in range(n)))
-        for i in range(n)
-        for j in range(n)
+        for i, j in np.ndindex(n, n)
     )
     found = extents(with_arrays(("a", n * n), ("b", n * n), ("c", n * n), rows=rows))
     assert {"a": ((n, n), 1), "b": ((n, n), 1), "c": ((n, n), 1)} in found

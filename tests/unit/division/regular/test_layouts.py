@@ -9,7 +9,7 @@ from commanalyzer.division.regular.layouts import Cut, Layouts
 from commanalyzer.division.regular.shapes import Shaped, find_arrays, shape_families
 from commanalyzer.graph.value_graph import Bool, ValueGraph
 from tests.counts import count_volume
-from tests.graphs import Row, build, folded, homed
+from tests.graphs import Row, build, folded, homed, row
 from tests.unit.division.measures import none_removed, portfolio_of
 from tests.unit.division.regular.test_divisions import shaped, with_arrays
 
@@ -18,9 +18,7 @@ def product_rows(first: int, one: int, other: int, n: int, m: int, k: int) -> li
     """Rows of c = a b, c at ``first`` of n rows of m, a at ``one`` of n rows of k, b at ``other``."""
     return [
         folded(first + m * i + j, [one + k * i + q, other + m * q + j], accumulates=True)
-        for i in range(n)
-        for j in range(m)
-        for q in range(k)
+        for i, j, q in np.ndindex(n, m, k)
     ]
 
 
@@ -47,6 +45,14 @@ def test_lists_that_no_value_is_computed_from_do_no_work() -> None:
     found = [[(cut.name, cut.grain) for cut in layouts.cuts(4, 1.03)[0]] for layouts in (plain, listed)]
     assert len(listed.heavy) == len(plain.heavy) == 1
     assert found[0] == found[1]
+
+
+def test_what_is_divided_first_is_no_temporary() -> None:
+    rows = [row(v, v - 16, v - 2, v + 2, v + 16, count=4) for v in range(16, 112) if v // 2 % 8 % 7]
+    rows += [row(128 + p, 2 * p, 2 * p + 1, count=4) for p in range(64)]  # of both values of a point
+    found = layouts_of(computed(with_arrays(("u", 128), ("temporary", 64)), rows)).cuts(4, 1.1)[0]
+    assert "blocks 1x4 of rows of u[8x8]" in [cut.name for cut in found]
+    assert not any("temporary" in cut.name.partition(" and ")[0] for cut in found)
 
 
 def layouts_of(graph: ValueGraph, hubs: Bool | None = None) -> Layouts:

@@ -47,8 +47,7 @@ def test_matmul_has_none() -> None:
     n = 12
     rows = [
         folded(2 * n * n + i * n + j, *([i * n + k, n * n + k * n + j] for k in range(n)))
-        for i in range(n)
-        for j in range(n)
+        for i, j in np.ndindex(n, n)
     ]
     assert found(3 * n * n, rows) == []
 
