@@ -324,7 +324,7 @@ def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
 def _site(record: SiteRecord, counters: Int64) -> Site:
     done = sum((cost.times(int(counters[c])) for c, cost in record.cost_terms), Operations())
     return Site(
-        *(record.function.lstrip("@"), record.place.file, record.place.line, record.kind, record.width_bytes),
+        *(record.source.lstrip("@"), record.place.file, record.place.line, record.kind, record.width_bytes),
         *(record.fold, done.flops, done.integer, done.memory, record.loop),
     )
 

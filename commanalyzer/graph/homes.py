@@ -415,7 +415,7 @@ class Names:
             record = self._sites.sites[site]
             name = "return" if record.kind == "exit" else record.variable or "unnamed value"
             key = f"{record.function}/{record.result}"
-            entry = ObjectRecord(key, name, record.function, record.place)
+            entry = ObjectRecord(key, name, record.source, record.place)
             result[site] = self._number((0, site, 0, 0), HomeKind.REGISTER, entry, record.width_bytes)
         return result
 

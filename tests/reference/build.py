@@ -203,7 +203,7 @@ def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
     counters = np.asarray(trace.block_counters).astype(np.int64)
     return tuple(
         Site(
-            s.function.lstrip("@"),
+            s.source.lstrip("@"),
             s.place.file,
             s.place.line,
             s.kind,

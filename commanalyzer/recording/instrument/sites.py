@@ -32,6 +32,7 @@ class SiteRecord:
             site.
         variable: Source variable of a register value, empty when unknown.
         loop: The innermost loop that it is in.
+        source: Function that the variable is in, or else the place: what is inlined keeps its own.
     """
 
     function: str
@@ -44,6 +45,7 @@ class SiteRecord:
     cost_terms: tuple[tuple[int, Operations], ...] = ()
     variable: str = ""
     loop: LoopPlace = NO_LOOP
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -505,8 +505,7 @@ def _show_largest(result: AnalysisResult, console: Console) -> None:
 
 def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
     """Names of at most three variables in memory that cause most traffic."""
-    order = np.argsort(-item.object_bytes, kind="stable").tolist()
-    total = int(item.object_bytes.sum())
+    order, total = np.argsort(-item.object_bytes, kind="stable").tolist(), int(item.object_bytes.sum())
     kinds = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
     large = (objects[i] for i in order if 20 * int(item.object_bytes[i]) > total)
     return list(dict.fromkeys(o.name for o in large if o.kind in kinds))[:3]
@@ -514,12 +513,13 @@ def largest_names(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[
 
 def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
     """The variables whose values cause the most traffic, one line each, the largest first."""
-    amounts, total = item.object_bytes, int(item.object_bytes.sum())
-    order = np.argsort(-amounts, kind="stable")[: np.count_nonzero(amounts)].tolist()
-    shown = [(int(amounts[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]]
-    if rest := order[_TOP_OBJECTS:]:
-        shown.append((int(amounts[rest].sum()), f"{len(rest)} other variable{'s' if len(rest) > 1 else ''}"))
-    rows = [f"  {format_bytes(size):>9}  {format_percent(size / total):>7}  {place}" for size, place in shown]
+    amounts, total = dict.fromkeys(map(place_of_home, objects), 0), int(item.object_bytes.sum())
+    for home, size in zip(objects, item.object_bytes.tolist(), strict=False):
+        amounts[place_of_home(home)] += size  # what is inlined twice has one place
+    shown = sorted(((k, size) for k, size in amounts.items() if size), key=lambda known: -known[1])
+    if len(rest := [size for _, size in shown[_TOP_OBJECTS:]]) > 1:
+        shown[_TOP_OBJECTS:] = [(f"{len(rest)} other variables", sum(rest))]
+    rows = [f"  {format_bytes(size):>9}  {format_percent(size / total):>7}  {place}" for place, size in shown]
     return [f"What is communicated on {item.nodes} nodes:", *rows] if total else []
 
 

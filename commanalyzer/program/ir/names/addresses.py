@@ -183,16 +183,9 @@ class Addresses:
         debug = self.names.debug
         name, place = debug.variable(record.variable)
         scope = debug.subprogram_of_variable(record.variable)
-        function = self.owner(scope)
+        function = debug.owner(scope, self.function)
         type_ = self.names.types.of_variable(record.variable)
         return SourceAddress(Root.VARIABLE, -1, name, name, type_, offset, function=function, place=place)
-
-    def owner(self, scope: int) -> str:
-        """Function that a variable or place belongs to: this one, or one that is inlined in it."""
-        if scope in (-1, self.function.debug_subprogram):
-            return self.function.name
-        fields = self.names.debug.fields(scope)
-        return fields.get("linkageName") or fields.get("name", self.function.name)
 
     def base(self, text: str) -> tuple[str, int, bool]:
         """Where an address is computed from, its constant offset, whether others are added."""

@@ -125,6 +125,13 @@ class DebugInfo:
             number = self.number(self.fields(number).get("scope", ""))
         return -1
 
+    def owner(self, subprogram: int, function: Function) -> str:
+        """Function that has a subprogram: ``function``, or one that is inlined in it."""
+        if subprogram in (-1, function.debug_subprogram):
+            return function.name
+        fields = self.fields(subprogram)
+        return fields.get("linkageName") or fields.get("name", function.name)
+
     def number(self, text: str) -> int:
         """Number of the node that a field refers to, -1 for none."""
         return int(text[1:]) if text[:1] == "!" and text[1:].isdigit() else -1

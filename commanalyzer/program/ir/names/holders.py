@@ -144,7 +144,7 @@ class Holders(Addresses):
         text = self._allocated(call) or assigned_place(debug, location)
         if text is not None:
             known = min(found, key=lambda item: item[0], default=(0, UNKNOWN))[1]  # of the same type
-            function = self.owner(debug.spots(location)[0].subprogram)
+            function = debug.owner(debug.spots(location)[0].subprogram, self.function)
             named = replace(known, root=Root.VARIABLE, name=text[0], seen=text[0], function=function)
             yield _CAPTURED, replace(named, place=text[1])
 

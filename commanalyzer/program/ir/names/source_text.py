@@ -53,10 +53,10 @@ def _locations(module: Module, function: Function, header: str) -> list[int]:
 
 def user_place(debug: DebugInfo, location: int) -> SourcePlace:
     """Place of a location, or of the innermost call that led from the user's code into the library there."""
-    return _user_spot(debug, location).place
+    return user_spot(debug, location).place
 
 
-def _user_spot(debug: DebugInfo, location: int) -> Spot:
+def user_spot(debug: DebugInfo, location: int) -> Spot:
     """The innermost of them in the user's code, or the location itself."""
     spots = debug.spots(location)
     return next((s for s in spots if s.place.line and not is_library(s.place.file)), spots[0])
@@ -115,7 +115,7 @@ def user_variable(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | 
     ``None`` if the location is not in the library, or no caller is known. The name is empty if the source
     cannot be read.
     """
-    spot = _user_spot(debug, location)
+    spot = user_spot(debug, location)
     if spot.location == location or not spot.place.file:
         return None
     text, column = _text_of(spot.path, spot.place.line), spot.column
@@ -144,7 +144,7 @@ def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] |
 
 def changed_variable(debug: DebugInfo, location: int) -> str:
     """What the statement at ``location`` assigns to or updates, without indices; empty when unknown."""
-    _, place, path, column, _ = _user_spot(debug, location)
+    _, place, path, column, _ = user_spot(debug, location)
     if not place.file or is_library(place.file) or not column:
         return ""
     if is_fortran(path):
@@ -160,7 +160,7 @@ def value_name(debug: DebugInfo, location: int) -> str:
 
     ``sum(u*u)`` of ``print *, sum(u*u)``, ``sum`` if that is long. Empty when unknown.
     """
-    _, place, path, column, _ = _user_spot(debug, location)
+    _, place, path, column, _ = user_spot(debug, location)
     if (changed := changed_variable(debug, location)) or not column or is_library(place.file):
         return changed
     before, text = (line := _text_of(path, place.line))[: column - 1], line[column - 1 :]

@@ -8,15 +8,15 @@ read it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from enum import Enum
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
 from commanalyzer.program.ir.model import Instruction, IrType, Module
-from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
-from commanalyzer.program.ir.names.source_text import loop_function, loop_place, user_place, value_name
+from commanalyzer.program.ir.names.debug_info import DebugInfo, Spot, is_library
+from commanalyzer.program.ir.names.source_text import loop_function, loop_place, user_spot, value_name
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import FunctionPatch
 from commanalyzer.recording.instrument.labelling.values import Flow, FunctionValues, value_width
@@ -222,17 +222,14 @@ class LabelBook:
     def high_label(self, loaded: str) -> str:
         """Label of the second word of a loaded register (or of its part ``register NUL number``)."""
         if loaded not in self._high:
-            address = self.loaded_from[loaded]
             anchor = self.anchor(loaded.partition("\0")[0])  # right behind the load
-            self._high[loaded] = self.patch.call(anchor, "ca_load_high", address)
+            self._high[loaded] = self.patch.call(anchor, "ca_load_high", self.loaded_from[loaded])
         return self._high[loaded]
 
     def joined(self, name: str) -> Labels:
         """The register as a value of its own (one label)."""
         if name not in self._joined:
-            found = self._labels[name]
-            out = self.anchor(name)
-            origin = self._origin(name)
+            found, out, origin = self._labels[name], self.anchor(name), self._origin(name)
             if origin != name and found.exact is Exact.NO:
                 self._joined[name] = Labels(self.clean_part(self.joined(origin), out))
             elif found.exact is Exact.DYNAMIC:
@@ -265,12 +262,14 @@ class LabelBook:
         """A new site called ``result`` for values of the type and source place of register ``name``."""
         definition, uses = self.values.definitions.get(name), self.values.uses.get(name, ())
         known = [at.instruction for at in (definition, *uses) if at is not None]
-        origin = next((i for i in known if user_place(self.debug, i.debug_location).line), None)
+        origin = next((i for i in known if user_spot(self.debug, i.debug_location).place.line), None)
         held = self.variables.get(name, -1)
-        variable = "" if is_library(self.debug.file_of(held)) else self.debug.variable(held)[0]
-        variable = variable or value_name(self.debug, origin.debug_location if origin else -1)
+        held = -1 if is_library(self.debug.file_of(held)) else held
+        called = self.debug.variable(held)[0] or value_name(
+            self.debug, origin.debug_location if origin else -1
+        )
         kind, width = "store" if name in self.homes else "register", self.width(self.values.type_of(name))
-        return self.add_site(result, kind, width, origin, fold, variable=variable)
+        return self.add_site(result, kind, width, origin, fold, variable=called, held=held)
 
     def add_site(
         self,
@@ -281,22 +280,21 @@ class LabelBook:
         fold: Fold = Fold.NONE,
         self_label: int = -1,
         variable: str = "",
+        held: int = -1,
     ) -> int:
         """A new site of the function, in the place and loop of ``origin``, see :class:`SiteRecord`."""
-        function = self.values.function.name
-        place = self._place(origin) if origin else SourcePlace()
-        record = SiteRecord(function, result, kind, width, place, fold, self_label, variable=variable)
-        return self.sites.add_site(replace(record, loop=self._loop(origin)) if origin else record)
+        spot, function = self._spot(origin) if origin else user_spot(self.debug, -1), self.values.function
+        loop, scope = self._loop(origin) if origin else NO_LOOP, self.debug.subprogram_of_variable(held)
+        source = self.debug.owner(spot.subprogram if scope < 0 else scope, function)
+        known = spot.place, fold, self_label, (), variable, loop, source
+        return self.sites.add_site(SiteRecord(function.name, result, kind, width, *known))
 
-    def _place(self, instruction: Instruction) -> SourcePlace:
+    def _spot(self, instruction: Instruction) -> Spot:
         """Its place; of one that stands for several lines, the nearest one before it in its block."""
-        place = user_place(self.debug, instruction.debug_location)
-        if place.line:
-            return place
-        block = self._block_of[instruction.first_line].instructions
-        before = (i for i in reversed(block) if i.first_line < instruction.first_line)
-        places = (user_place(self.debug, i.debug_location) for i in before if i.debug_location >= 0)
-        return next((other for other in places if other.line), place)
+        block, own = self._block_of[instruction.first_line].instructions, instruction.debug_location
+        before = (i.debug_location for i in reversed(block) if i.first_line < instruction.first_line)
+        spots = (user_spot(self.debug, at) for at in chain((own,), before) if at >= 0)
+        return next((spot for spot in spots if spot.place.line), user_spot(self.debug, own))
 
     def _loop(self, instruction: Instruction) -> LoopPlace:
         """The innermost loop around an instruction, or that a sum behind it is the result of."""

@@ -98,8 +98,8 @@ def test_no_work_and_no_decompositions() -> None:
 
 
 def test_top_objects() -> None:
-    objects = tuple(HomeObject(HomeKind.GLOBAL, f"v{i}") for i in range(8))
-    known, moved = sample_decomposition(2, pair_bytes=80), np.array([0, 10, 40, 20, 1, 2, 3, 4], np.int64)
+    objects = tuple(HomeObject(HomeKind.GLOBAL, f"v{i % 8}") for i in range(11))  # v2 twice
+    known, moved = sample_decomposition(2, pair_bytes=80), np.array([0, 10, 10, 20, 1, 2, 3, 4, 0, 0, 30])
     lines = object_lines(replace(known, object_bytes=moved), objects)
     assert [line.split()[-1] for line in lines[1:-1]] == ["v2", "v3", "v1", "v7", "v6"]
     assert lines[-1].split() == ["3", "B", "3.8", "%", "2", "other", "variables"]
