@@ -44,7 +44,7 @@ from commanalyzer.profiles.extrapolation.fitting import (
     read_terms,
     values_of,
 )
-from commanalyzer.profiles.extrapolation.setup import LEARNED, SIZE, THREADS, MetricSetup
+from commanalyzer.profiles.extrapolation.setup import LEARNED, MISPREDICTED, REACH, SIZE, THREADS, MetricSetup
 from commanalyzer.scaling.laws.document import exponent_of, law_content, read_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
@@ -109,10 +109,26 @@ def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]
     plain = replace(setup, terms=setup.terms, bounds=(0.0, float("inf")))
     if setup.model in ("per-bin", "per-bin-network"):
         fit = fitter.fit_coarse if setup.model == "per-bin" else fitter.fit
-        return {name: fit(plain, values) for name, values in parts.items()}
+        found = {name: fit(plain, values) for name, values in parts.items()}
+        return _like_shorter(found, fitter) if setup.name == MISPREDICTED else found
     if setup.model == "levels":
         return _fit_levels(fitter, plain, distances, table)
     return _fit_whole(fitter, plain, distances, table)
+
+
+def _like_shorter(models: Mapping[str, Model], fitter: Fitter) -> dict[str, Model]:
+    """Rates that rise where those of a shorter history fall have the law of that history.
+
+    Who knows more never predicts worse. Such rates are of small runs whose loops fit into the history.
+    """
+    far = values_of(fitter.names, fitter.x.max(axis=0) * np.array([[1.0], [REACH]]))
+    found: dict[str, Model] = {}
+    falls = False
+    for name, model in models.items():
+        near, beyond = _long(model.predict(far), np.zeros(2)).tolist()
+        found[name] = found[list(found)[-1]] if falls and beyond > near else model
+        falls |= beyond < near
+    return found
 
 
 def _fit_levels(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Floats) -> dict[str, Model]:
@@ -152,8 +168,30 @@ def mem_points(x: Floats, largest: Floats, distances: Floats) -> Floats:
     return np.column_stack((np.repeat(x, len(distances), axis=0), *columns))
 
 
-def function_at(parts: Mapping[str, Model], names: tuple[str, ...], x: Floats, distances: Floats) -> Floats:
+RATE = "mispredicted"  # in formulas of entropies
+
+
+def entropy_bound(rate: Floats) -> Floats:
+    """The most bits that an outcome tells of which at best this share is mispredicted (Fano)."""
+    p = np.clip(rate, np.finfo(np.float64).tiny, 0.5)
+    return np.asarray(-p * np.log2(p) - (1 - p) * np.log1p(-p) / np.log(2))
+
+
+def fit_entropy(fitter: Fitter, setup: MetricSetup, y: Floats, rate: Floats) -> Model:
+    """Share of the entropy float64[R] in the most that the modelled rates of mispredictions allow.
+
+    An outcome that is rare as 1/n tells about log2(n) bits: no power of n. But the share tends to a constant.
+    Short of that, it lacks what histories with a rare outcome in them tell: a part that is as large as the rate.
+    """
+    share = np.clip(y / entropy_bound(rate), *setup.bounds)
+    whole = replace(fitter, names=(*fitter.names, RATE), x=np.column_stack((fitter.x, rate)))
+    terms = ((), *read_terms((RATE,), whole.names))
+    return whole.fit(setup, share, terms=() if setup.terms else terms)
+
+
+def function_at(model: MetricModel, names: tuple[str, ...], x: Floats, distances: Floats) -> Floats:
     """float64[N, D], values at the points float64[N, K] and the distances, between 0 and 1."""
+    parts = {name: part for name, part in model.parts.items() if not isinstance(part, GridCount)}
     values = values_of(names, x)
     if CDF in parts:
         whole = mem_points(x, _long(parts[LARGEST].predict(values), x), distances)
@@ -161,7 +199,7 @@ def function_at(parts: Mapping[str, Model], names: tuple[str, ...], x: Floats, d
     elif END in parts:
         found = _of_levels(parts, values, x, distances)
     else:
-        table = np.stack([_long(model.predict(values), x) for model in parts.values()], axis=1)
+        table = np.stack([_long(part.predict(values), x) for part in parts.values()], axis=1)
         logs = np.log2([1 + float(distance) for distance in parts])
         found = np.stack([np.interp(np.log2(1 + distances), logs, row) for row in table])
     return np.asarray(np.clip(found, 0.0, 1.0))
@@ -234,8 +272,15 @@ class Models:
             low, high = own.models[THREADS].parts[""].band(values_of(self.parameters, scale))
             return {"": (count, _long(low, scale), _long(high, scale))}
         model = own.models[metric]
-        x = self.complete(scale)
-        found = {name: _bounded(part, model.setup, self.names, x) for name, part in model.parts.items()}
+        x, names = self.complete(scale), self.names
+        is_entropy = model.setup.type == "entropy"
+        if is_entropy:
+            rate = self.function(own, MISPREDICTED, scale, np.array([float(n) for n in model.parts]))
+            x, names = np.column_stack((x, rate)), (*names, RATE)
+        found = {name: _bounded(part, model.setup, names, x) for name, part in model.parts.items()}
+        if is_entropy:
+            most = entropy_bound(rate[:, 0])
+            return {name: (v * most, low * most, high * most) for name, (v, low, high) in found.items()}
         if not model.setup.type.endswith("instrPercentage"):
             return found
         size, low, high = _bounded(own.models[SIZE].parts[""], own.models[SIZE].setup, self.names, x)
@@ -249,10 +294,7 @@ class Models:
 
     def function(self, own: ClassModels, metric: str, scale: Floats, distances: Floats) -> Floats:
         """float64[N, D], a function of the reuse distance."""
-        parts = {
-            name: part for name, part in own.models[metric].parts.items() if not isinstance(part, GridCount)
-        }
-        return function_at(parts, self.names, self.complete(scale), distances)
+        return function_at(own.models[metric], self.names, self.complete(scale), distances)
 
 
 def with_counts(scale: Floats, counts: list[Floats], *, has_processes: bool) -> Floats:
