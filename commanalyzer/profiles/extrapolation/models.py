@@ -1,7 +1,5 @@
 """Models of all metrics of all classes, and what they predict.
 
-Saves and loads models: a JSON document of kind ``commanalyzer.models`` (the state after Pass 4).
-
 Models of functions of the reuse distance (``memFunction``, Sections 6.2.1 to 6.2.3).
 
 =================  ==================================================================================
@@ -18,8 +16,6 @@ others             ``max``: the largest distance; ``cdf``: one model of all valu
 The manual's models for equally spaced values (its "0", "1", ...) are ``levels``.
 
 Reference: *IBM Exascale Extrapolator manual*; G. Marin, J. Mellor-Crummey, SIGMETRICS 2004.
-
-Number of threads of a class on the most cubic grid: known for any number of processes, without a fit.
 """
 
 from __future__ import annotations
@@ -180,8 +176,8 @@ def entropy_bound(rate: Floats) -> Floats:
 def fit_entropy(fitter: Fitter, setup: MetricSetup, y: Floats, rate: Floats) -> Model:
     """Share of the entropy float64[R] in the most that the modelled rates of mispredictions allow.
 
-    An outcome that is rare as 1/n tells about log2(n) bits: no power of n. But the share tends to a constant.
-    Short of that, it lacks what histories with a rare outcome in them tell: a part that is as large as the rate.
+    An outcome that is rare as 1/n tells about log2(n) bits: no power of n. But the share tends to a constant,
+    and differs from it by what histories with a rare outcome in them tell: a part as large as the rate.
     """
     share = np.clip(y / entropy_bound(rate), *setup.bounds)
     whole = replace(fitter, names=(*fitter.names, RATE), x=np.column_stack((fitter.x, rate)))
@@ -343,13 +339,8 @@ def models_json(models: Models) -> str:
 
 def load_models(path: Path) -> Models:
     """Models saved in ``path``; ``ArtifactError`` if it is missing, of another kind or damaged."""
-    content = load_document(
-        path,
-        KIND,
-        SCHEMA,
-        what="a file of models",
-        hint="write one with: commanalyzer extrapolate ... --project FOLDER",
-    )
+    hint = "write one with: commanalyzer extrapolate ... --project FOLDER"
+    content = load_document(path, KIND, SCHEMA, what="a file of models", hint=hint)
     with reading(path, "models"):
         application, processes = (typed(content[name], str) for name in ("application", "processes"))
         parameters, names = (typed(content[name], tuple[str, ...]) for name in ("parameters", "names"))
@@ -456,17 +447,9 @@ def _accuracy(
     if test is not None and metric in test.components:
         tested, guessed = compared(models, own, metric, test)
     is_function = own.models[metric].setup.type == "memFunction"
-    return Accuracy(
-        own.name,
-        metric,
-        _r2(observed, predicted),
-        mean_error(observed, predicted, is_function),
-        mean_error(tested, guessed, is_function),
-        observed,
-        predicted,
-        tested,
-        guessed,
-    )
+    errors = mean_error(observed, predicted, is_function), mean_error(tested, guessed, is_function)
+    r2 = _r2(observed, predicted)
+    return Accuracy(own.name, metric, r2, *errors, observed, predicted, tested, guessed)
 
 
 def compared(models: Models, own: ClassModels, metric: str, data: ClassData) -> tuple[Floats, Floats]:

@@ -2,10 +2,6 @@
 
 A project's folder holds ``setup.toml`` (to be edited), ``classes.json`` (Pass 2) and ``models.json`` (Pass
 4). What is there and fits is used again: classes of the same threads, models of the same data and setup.
-
-Trains the models of all metrics of all classes (Pass 4); what has not changed is taken from before.
-
-Writes a setup as TOML, to be edited; :mod:`commanalyzer.profiles.extrapolation.setup` reads it.
 """
 
 from __future__ import annotations
@@ -261,7 +257,8 @@ class _Trainer:
     def _model(self, metric: MetricSetup, found: Mapping[str, MetricModel]) -> MetricModel:
         parts = self.own.components[metric.name]
         if metric.type == "entropy" and (parts[""] > _SLACK * entropy_bound(self._last_rates()[1])).any():
-            metric = replace(metric, type="instrPercentage")  # rates of other histories, or none at all
+            # The rates are of other histories, or none were measured.
+            metric = replace(metric, type="instrPercentage", bounds=(0.0, math.inf))
         size = found[BASES[metric.type]].key if metric.type in BASES else ""
         if self.shape is not None and metric.name in self.shape.models:
             size += self.shape.models[metric.name].key
