@@ -113,17 +113,18 @@ def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]
 
 
 def _like_shorter(models: Mapping[str, Model], fitter: Fitter) -> dict[str, Model]:
-    """Rates that rise where those of a shorter history fall have the law of that history.
+    """Rates that do not fall, but those of a shorter history fall below them, have the law of that history.
 
     Who knows more never predicts worse. Such rates are of small runs whose loops fit into the history.
     """
     far = values_of(fitter.names, fitter.x.max(axis=0) * np.array([[1.0], [REACH]]))
     found: dict[str, Model] = {}
-    falls = False
+    kept, here, there = None, 0.0, np.inf  # law of the shorter history, at the largest run and beyond
     for name, model in models.items():
         near, beyond = _long(model.predict(far), np.zeros(2)).tolist()
-        found[name] = found[list(found)[-1]] if falls and beyond > near else model
-        falls |= beyond < near
+        if kept is None or beyond < near or there >= min(here, beyond):
+            kept, here, there = model, near, beyond
+        found[name] = kept
     return found
 
 

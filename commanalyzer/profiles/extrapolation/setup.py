@@ -253,9 +253,7 @@ def _check(found: MetricSetup, base: MetricSetup) -> None:
     kinds = ("memFunction",) if base.type == "memFunction" else ("numeric", "instrPercentage")
     if base.type.startswith("v"):
         kinds = ("vnumeric", "vinstrPercentage")
-    if base.name == ENTROPY:
-        kinds += ("entropy",)
-    if found.type not in kinds:
+    if found.type not in (*kinds, *(("entropy",) if base.name == ENTROPY else ())):
         raise ValueError(f"type {found.type} of {found.name}, which is {' or '.join(kinds)}")
     if found.type in BASES and found.model not in LINEAR:
         raise ValueError(f"model {found.model} of {found.name}: {found.type} needs weighted or linear")
