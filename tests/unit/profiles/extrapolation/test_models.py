@@ -16,7 +16,6 @@ from commanalyzer.profiles.extrapolation.models import (
     Models,
     accuracies,
     compared,
-    entropy_bound,
     load_models,
     mean_error,
     mem_points,
@@ -33,7 +32,6 @@ from tests.made_profiles import grid_profile
 SIZES = (240, 480, 960)
 GRIDS = ((3, 3), (4, 3), (4, 4), (5, 4), (5, 5))
 FAR_GRID, FAR_SIZE = (8, 8), 1920
-BRANCHES = ("LSys", "H0branch", "F0bestMispredict")
 
 
 def made(is_small: bool = False) -> tuple[TrainingData, Classes, Setup]:
@@ -71,83 +69,45 @@ def test_metrics_are_met_at_64_processes_and_4_times_the_cells(trained: Trained,
             assert mean_error(observed, predicted, is_function) <= limit, (own.name, metric)
 
 
+def beyond(runs: list[Profile], far: Profile, metrics: tuple[str, ...]) -> tuple[Models, TrainingData]:
+    """Models of runs, and what there is to predict."""
+    classes = classify(runs, "pattern")
+    models = train(training_data(runs, classes), classes, default_setup(metrics))
+    return models, training_data([far], classify([far], "pattern"))
+
+
 def test_a_class_of_one_number_of_threads_follows_the_laws_of_the_others() -> None:
     """A cube has its first rank with six neighbours at p = 27: its work per rank falls as that of corners."""
     grids = ((2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
     runs = [grid_profile(grid, n) for grid in grids for n in (48, 96, 144)]
-    data = training_data(runs, classify(runs, "pattern"))
-    models = train(data, classify(runs, "pattern"), default_setup(("LSys", "MPIsentBytes")))
-    target = [grid_profile((4, 4, 4), 288)]
-    far = training_data(target, classify(target, "pattern"))
+    models, far = beyond(runs, grid_profile((4, 4, 4), 288), ("LSys", "MPIsentBytes"))
     own, true = models.classes[-1], far.classes[-1]
-    assert (own.name, len(data.classes[-1].runs)) == ("interior", 3)
+    assert own.name == "interior"
     for metric, limit in (("LSys", 0.01), ("MPIsentBytes", 0.05)):
         assert mean_error(*compared(models, own, metric, true), False) <= limit, metric
 
 
-def loops(n: int, has_condition: bool) -> Branches:
-    """Branches of ``for i in range(n): for j in range(n)``, with ``if i % 2`` inside or not; run three times."""
-    step = 1 + has_condition
-    rows, ends = np.ones((n, step * n), dtype=np.int64), np.tile([0, 1], (n, 1))
+def loops(n: int) -> Branches:
+    """Branches of ``for i in range(n): for j in range(n)``, three times."""
+    ends = np.tile([0, 1], (n, 1))
     ends[-1, 1] = 0
-    if has_condition:
-        rows[::2, 1::2] = 0
-    bits = np.tile(np.hstack([rows, ends]).ravel(), 3)
-    width = HISTORY + 1
-    windows = np.lib.stride_tricks.sliding_window_view(bits, width) @ (1 << np.arange(width)[::-1])
-    return branches_of(len(bits), bits[:HISTORY], np.bincount(windows, minlength=1 << width))
+    bits = np.tile(np.hstack([np.ones((n, n), dtype=np.int64), ends]).ravel(), 3)
+    windows = np.lib.stride_tricks.sliding_window_view(bits, HISTORY + 1) @ (2 << np.arange(HISTORY, -1, -1))
+    return branches_of(len(bits), bits[:HISTORY], np.bincount(windows // 2, minlength=2 << HISTORY))
 
 
-def branching(grid: tuple[int, ...], n: int, branches: Branches) -> Profile:
-    made = grid_profile(grid, n)
-    return replace(made, ranks=tuple(replace(rank, branches=branches) for rank in made.ranks))
+def test_entropies_are_met_beyond_the_runs() -> None:
+    """What is as rare as 1/n tells log2(n) bits; a loop of 12 fits into the history and says nothing of 48."""
 
+    def run(grid: tuple[int, ...], n: int) -> Profile:
+        own, found = grid_profile(grid, n), loops(n)
+        return replace(own, ranks=tuple(replace(rank, branches=found) for rank in own.ranks))
 
-def far_errors(sizes: tuple[int, ...], far_size: int, has_condition: bool) -> dict[str, float]:
-    """Largest errors of classes, of the entropy and of rates of mispredictions."""
-    runs = [branching(grid, n, loops(n, has_condition)) for grid in GRIDS for n in sizes]
-    classes = classify(runs, "pattern")
-    models = train(training_data(runs, classes), classes, default_setup(BRANCHES))
-    target = [branching(FAR_GRID, far_size, loops(far_size, has_condition))]
-    true = training_data(target, classify(target, "pattern")).classes
-    return {
-        metric: max(
-            mean_error(*compared(models, c, metric, t), metric in FUNCTIONS)
-            for c, t in zip(models.classes, true, strict=True)
-        )
-        for metric in BRANCHES[1:]
-    }
-
-
-def test_entropies_of_loops_are_met_beyond_the_runs() -> None:
-    """An outcome that is as rare as 1/n tells log2(n) bits: no power of n, nor a share of the instructions."""
-    errors = far_errors((24, 48, 96), 200, True)
-    assert errors["H0branch"] <= 0.05 and errors["F0bestMispredict"] <= 0.005
-
-
-def test_loops_that_fit_into_the_history_say_nothing_of_longer_ones() -> None:
-    """Of 12 iterations, 16 outcomes tell the end; of 18, 24 and 48 they do not."""
-    errors = far_errors((12, 18, 24), 48, False)
-    assert errors["H0branch"] <= 0.1 and errors["F0bestMispredict"] <= 0.005
-
-
-def test_no_outcomes_with_a_rate_of_mispredictions_have_a_higher_entropy_than_equal_ones() -> None:
-    """Of a coin that shows one side with p, entropy is -p log p - (1-p) log(1-p), and p is mispredicted."""
-    assert entropy_bound(np.array([0.0, 0.25, 0.5])) == pytest.approx([0.0, 0.8112781245, 1.0])
-    found = loops(24, True)
-    assert (found.entropy <= entropy_bound(found.misprediction)).all()
-
-
-def test_entropies_above_those_of_their_rates_are_shares_of_the_instructions() -> None:
-    """Files of other tools may have rates of another history, or none."""
-    unknown = Branches(np.array([0]), np.array([0.2]), np.array([0.0]))
-    runs = [branching(grid, n, unknown) for grid in GRIDS for n in SIZES]
-    classes = classify(runs, "pattern")
-    models = train(
-        training_data(runs, classes), classes, default_setup(("LSys", "H0branch", "F0bestMispredict"))
-    )
-    far = extrapolate(models, {"n": 1920.0, "p": 64.0})
-    assert [c.metrics["H0branch"][0] for c in far.classes] == pytest.approx([0.2] * 3)
+    metrics = ("LSys", "H0branch", "F0bestMispredict")
+    models, far = beyond([run(g, n) for g in GRIDS for n in (12, 18, 24)], run(FAR_GRID, 48), metrics)
+    for own, true in zip(models.classes, far.classes, strict=True):
+        for metric, limit in (("H0branch", 0.1), ("F0bestMispredict", 0.005)):
+            assert mean_error(*compared(models, own, metric, true), metric in FUNCTIONS) <= limit
 
 
 def test_numbers_of_threads_are_those_of_the_grid(trained: Trained) -> None:
