@@ -97,7 +97,7 @@ def loops(n: int) -> Branches:
 
 
 def test_entropies_are_met_beyond_the_runs() -> None:
-    """What is as rare as 1/n tells log2(n) bits; a loop of 12 fits into the history and says nothing of 48."""
+    """What is as rare as 1/n tells log2(n) bits; a loop of 12 fits into the history, one of 48 does not."""
 
     def run(grid: tuple[int, ...], n: int) -> Profile:
         own, found = grid_profile(grid, n), loops(n)
