@@ -214,7 +214,8 @@ amounts.
 To p = 64, and 8 times the cells of the largest run where the time suffices. Mean relative errors of all
 required metrics; functions of reuse distances by the mean absolute difference (*distances*). *Runs*: training
 runs that have the class. A class in fewer runs than another has the terms of the class that is in the most.
-Rules of models were chosen while looking at the other cases, but not at adi and spmv.
+Rules of models were chosen while looking at the other cases, but not at adi and spmv;
+that of H0branch at adi, too.
 
 {errors}
 ## Terms that noise makes grow too fast

@@ -1,9 +1,4 @@
-"""Fields of a thread in a profile file, written and read (Sections A.2 to A.6).
-
-Numbers of profile files.
-
-The field ``instructionMix`` of a profile file (Section A.1).
-"""
+"""Fields of a thread in a profile file, written and read (Sections A.1 to A.6)."""
 
 from __future__ import annotations
 
@@ -119,11 +114,9 @@ def read_parallelism(given: Parsed) -> tuple[Parallelism, ...]:
     """Parallelism by window."""
     return tuple(
         Parallelism(
-            int(given_number(each["windowSize"])),
-            _read_spans(each["statistics"]),
-            _read_spans(each.get("in-order", {})),
+            int(given_number(e["windowSize"])), *map(_read_spans, (e["statistics"], e.get("in-order", {})))
         )
-        for each in objects([] if given is None else given)
+        for e in objects([] if given is None else given)
     )
 
 

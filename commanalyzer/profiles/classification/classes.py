@@ -1,10 +1,7 @@
 """Classes of the threads of several runs: the value that classification gives.
 
-Profiles as rows of numbers: what clusters are made of.
-
-All metrics of Table 2 take part: scalars, fractions of instructions (all vector and data lengths), reuse
-functions at powers of two, and communication (what is received, from how many, and, if told apart, from lower
-or higher ranks).
+All metrics of Table 2 are features of clusters: scalars, fractions of instructions (all lengths), functions,
+communication (what is received, from how many, and, if told apart, from lower or higher ranks).
 """
 
 from __future__ import annotations
@@ -150,27 +147,16 @@ class _Vote:
 
 def classes_json(classes: Classes) -> str:
     """JSON text; communication groups with the names of Appendix B.3."""
-    content = {
-        "kind": KIND,
-        "schema": SCHEMA,
-        "application": classes.application,
-        "method": classes.method,
-        "classes": classes.names,
-        "runs": [_run(run) for run in classes.runs],
-        "votes": [_Vote(*pair, vote) for pair, vote in sorted(classes.votes.items())],
-    }
-    return document_text(content)
+    known = {"application": classes.application, "method": classes.method, "classes": classes.names}
+    votes = [_Vote(*pair, vote) for pair, vote in sorted(classes.votes.items())]
+    runs = [_run(run) for run in classes.runs]
+    return document_text({"kind": KIND, "schema": SCHEMA, **known, "runs": runs, "votes": votes})
 
 
 def load_classes(path: Path) -> Classes:
     """Classes saved in ``path``; ``ArtifactError`` if it is missing, of another kind or damaged."""
-    content = load_document(
-        path,
-        KIND,
-        SCHEMA,
-        what="a file of classes",
-        hint="write one with: commanalyzer classify ... -o classes.json",
-    )
+    hint = "write one with: commanalyzer classify ... -o classes.json"
+    content = load_document(path, KIND, SCHEMA, what="a file of classes", hint=hint)
     with reading(path, "classes"):
         votes = typed(content["votes"], list[_Vote])
         own = {**content, "names": content["classes"], "runs": list(map(_run_of, content["runs"]))}
@@ -180,16 +166,9 @@ def load_classes(path: Path) -> Classes:
 
 
 def _run(run: RunClasses) -> dict[str, object]:
-    found: dict[str, object] = {
-        "scale": run.scale,
-        "threads": run.threads,
-        "classes": run.classes,
-        "topology": run.topology,
-        "groups": [_group(group) for group in run.groups],
-    }
-    if run.reduced is not None:
-        found["components"] = run.reduced
-    return found
+    found = {name: getattr(run, name) for name in ("scale", "threads", "classes", "topology")}
+    components = {} if run.reduced is None else {"components": run.reduced}
+    return {**found, "groups": [_group(group) for group in run.groups], **components}
 
 
 def _group(group: RankGroup) -> dict[str, object]:
@@ -205,35 +184,23 @@ def _group(group: RankGroup) -> dict[str, object]:
         }
         for source in group.sources
     ]
-    return {
-        "startRank": group.start,
-        "dimensions": len(group.dimensions),
-        **dimensions,
-        "communicationVector": vector,
-    }
+    count = len(group.dimensions)
+    return {"startRank": group.start, "dimensions": count, **dimensions, "communicationVector": vector}
 
 
 def _run_of(content: Fields) -> dict[str, object]:
     """Fields of a :class:`RunClasses` of what :func:`_run` gives."""
-    groups = [
-        {
-            "start": group["startRank"],
-            "dimensions": [
-                (group[f"dimension{i + 1}"]["stride"], group[f"dimension{i + 1}"]["iterations"])
-                for i in range(group["dimensions"])
-            ],
-            "sources": list(map(_source_of, group["communicationVector"])),
-        }
-        for group in content["groups"]
-    ]
+    groups = []
+    for group in content["groups"]:
+        own = [group[f"dimension{i + 1}"] for i in range(group["dimensions"])]
+        dimensions = [(d["stride"], d["iterations"]) for d in own]
+        sources = list(map(_source_of, group["communicationVector"]))
+        groups.append({"start": group["startRank"], "dimensions": dimensions, "sources": sources})
     return {**content, "groups": groups, "reduced": content.get("components")}
 
 
 def _source_of(content: Fields) -> dict[str, object]:
     absolute = "absoluteSrc" in content
-    return {
-        "relative": content["absoluteSrc" if absolute else "relativeSrc"],
-        "is_absolute": absolute,
-        "sizes": [content[f"{name}Size"] for name in _SPREAD],
-        "messages": [content[f"{name}Msgs"] for name in _SPREAD],
-    }
+    relative = content["absoluteSrc" if absolute else "relativeSrc"]
+    sizes, messages = ([content[f"{name}{what}"] for name in _SPREAD] for what in ("Size", "Msgs"))
+    return {"relative": relative, "is_absolute": absolute, "sizes": sizes, "messages": messages}

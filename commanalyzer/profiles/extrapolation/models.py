@@ -1,7 +1,5 @@
 """Models of all metrics of all classes, and what they predict.
 
-Saves and loads models: a JSON document of kind ``commanalyzer.models`` (the state after Pass 4).
-
 Models of functions of the reuse distance (``memFunction``, Sections 6.2.1 to 6.2.3).
 
 =================  ==================================================================================
@@ -18,8 +16,6 @@ others             ``max``: the largest distance; ``cdf``: one model of all valu
 The manual's models for equally spaced values (its "0", "1", ...) are ``levels``.
 
 Reference: *IBM Exascale Extrapolator manual*; G. Marin, J. Mellor-Crummey, SIGMETRICS 2004.
-
-Number of threads of a class on the most cubic grid: known for any number of processes, without a fit.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ from commanalyzer.profiles.extrapolation.fitting import (
     read_terms,
     values_of,
 )
-from commanalyzer.profiles.extrapolation.setup import LEARNED, SIZE, THREADS, MetricSetup
+from commanalyzer.profiles.extrapolation.setup import LEARNED, MISPREDICTED, REACH, SIZE, THREADS, MetricSetup
 from commanalyzer.scaling.laws.document import exponent_of, law_content, read_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
@@ -109,10 +105,27 @@ def fit_function(fitter: Fitter, setup: MetricSetup, parts: Mapping[str, Floats]
     plain = replace(setup, terms=setup.terms, bounds=(0.0, float("inf")))
     if setup.model in ("per-bin", "per-bin-network"):
         fit = fitter.fit_coarse if setup.model == "per-bin" else fitter.fit
-        return {name: fit(plain, values) for name, values in parts.items()}
+        found = {name: fit(plain, values) for name, values in parts.items()}
+        return _like_shorter(found, fitter) if setup.name == MISPREDICTED else found
     if setup.model == "levels":
         return _fit_levels(fitter, plain, distances, table)
     return _fit_whole(fitter, plain, distances, table)
+
+
+def _like_shorter(models: Mapping[str, Model], fitter: Fitter) -> dict[str, Model]:
+    """Rates that do not fall, but those of a shorter history fall below them, have the law of that history.
+
+    Who knows more never predicts worse. Such rates are of small runs whose loops fit into the history.
+    """
+    far = values_of(fitter.names, fitter.x.max(axis=0) * np.array([[1.0], [REACH]]))
+    found: dict[str, Model] = {}
+    kept, here, there = None, 0.0, np.inf  # law of the shorter history, at the largest run and beyond
+    for name, model in models.items():
+        near, beyond = _long(model.predict(far), np.zeros(2)).tolist()
+        if kept is None or beyond < near or there >= min(here, beyond):
+            kept, here, there = model, near, beyond
+        found[name] = kept
+    return found
 
 
 def _fit_levels(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Floats) -> dict[str, Model]:
@@ -152,8 +165,30 @@ def mem_points(x: Floats, largest: Floats, distances: Floats) -> Floats:
     return np.column_stack((np.repeat(x, len(distances), axis=0), *columns))
 
 
-def function_at(parts: Mapping[str, Model], names: tuple[str, ...], x: Floats, distances: Floats) -> Floats:
+RATE = "mispredicted"  # in formulas of entropies
+
+
+def entropy_bound(rate: Floats) -> Floats:
+    """The most bits that an outcome tells of which at best this share is mispredicted (Fano)."""
+    p = np.clip(rate, np.finfo(np.float64).tiny, 0.5)
+    return np.asarray(-p * np.log2(p) - (1 - p) * np.log1p(-p) / np.log(2))
+
+
+def fit_entropy(fitter: Fitter, setup: MetricSetup, y: Floats, rate: Floats) -> Model:
+    """Share of the entropy float64[R] in the most that the modelled rates of mispredictions allow.
+
+    An outcome that is rare as 1/n tells about log2(n) bits: no power of n. But the share tends to a constant,
+    and differs from it by what histories with a rare outcome in them tell: a part as large as the rate.
+    """
+    share = np.clip(y / entropy_bound(rate), *setup.bounds)
+    whole = replace(fitter, names=(*fitter.names, RATE), x=np.column_stack((fitter.x, rate)))
+    terms = ((), *read_terms((RATE,), whole.names))
+    return whole.fit(setup, share, terms=() if setup.terms else terms)
+
+
+def function_at(model: MetricModel, names: tuple[str, ...], x: Floats, distances: Floats) -> Floats:
     """float64[N, D], values at the points float64[N, K] and the distances, between 0 and 1."""
+    parts = {name: part for name, part in model.parts.items() if not isinstance(part, GridCount)}
     values = values_of(names, x)
     if CDF in parts:
         whole = mem_points(x, _long(parts[LARGEST].predict(values), x), distances)
@@ -161,7 +196,7 @@ def function_at(parts: Mapping[str, Model], names: tuple[str, ...], x: Floats, d
     elif END in parts:
         found = _of_levels(parts, values, x, distances)
     else:
-        table = np.stack([_long(model.predict(values), x) for model in parts.values()], axis=1)
+        table = np.stack([_long(part.predict(values), x) for part in parts.values()], axis=1)
         logs = np.log2([1 + float(distance) for distance in parts])
         found = np.stack([np.interp(np.log2(1 + distances), logs, row) for row in table])
     return np.asarray(np.clip(found, 0.0, 1.0))
@@ -234,8 +269,15 @@ class Models:
             low, high = own.models[THREADS].parts[""].band(values_of(self.parameters, scale))
             return {"": (count, _long(low, scale), _long(high, scale))}
         model = own.models[metric]
-        x = self.complete(scale)
-        found = {name: _bounded(part, model.setup, self.names, x) for name, part in model.parts.items()}
+        x, names = self.complete(scale), self.names
+        is_entropy = model.setup.type == "entropy"
+        if is_entropy:
+            rate = self.function(own, MISPREDICTED, scale, np.array([float(n) for n in model.parts]))
+            x, names = np.column_stack((x, rate)), (*names, RATE)
+        found = {name: _bounded(part, model.setup, names, x) for name, part in model.parts.items()}
+        if is_entropy:
+            most = entropy_bound(rate[:, 0])
+            return {name: (v * most, low * most, high * most) for name, (v, low, high) in found.items()}
         if not model.setup.type.endswith("instrPercentage"):
             return found
         size, low, high = _bounded(own.models[SIZE].parts[""], own.models[SIZE].setup, self.names, x)
@@ -249,10 +291,7 @@ class Models:
 
     def function(self, own: ClassModels, metric: str, scale: Floats, distances: Floats) -> Floats:
         """float64[N, D], a function of the reuse distance."""
-        parts = {
-            name: part for name, part in own.models[metric].parts.items() if not isinstance(part, GridCount)
-        }
-        return function_at(parts, self.names, self.complete(scale), distances)
+        return function_at(own.models[metric], self.names, self.complete(scale), distances)
 
 
 def with_counts(scale: Floats, counts: list[Floats], *, has_processes: bool) -> Floats:
@@ -301,13 +340,8 @@ def models_json(models: Models) -> str:
 
 def load_models(path: Path) -> Models:
     """Models saved in ``path``; ``ArtifactError`` if it is missing, of another kind or damaged."""
-    content = load_document(
-        path,
-        KIND,
-        SCHEMA,
-        what="a file of models",
-        hint="write one with: commanalyzer extrapolate ... --project FOLDER",
-    )
+    hint = "write one with: commanalyzer extrapolate ... --project FOLDER"
+    content = load_document(path, KIND, SCHEMA, what="a file of models", hint=hint)
     with reading(path, "models"):
         application, processes = (typed(content[name], str) for name in ("application", "processes"))
         parameters, names = (typed(content[name], tuple[str, ...]) for name in ("parameters", "names"))
@@ -414,17 +448,9 @@ def _accuracy(
     if test is not None and metric in test.components:
         tested, guessed = compared(models, own, metric, test)
     is_function = own.models[metric].setup.type == "memFunction"
-    return Accuracy(
-        own.name,
-        metric,
-        _r2(observed, predicted),
-        mean_error(observed, predicted, is_function),
-        mean_error(tested, guessed, is_function),
-        observed,
-        predicted,
-        tested,
-        guessed,
-    )
+    errors = mean_error(observed, predicted, is_function), mean_error(tested, guessed, is_function)
+    r2 = _r2(observed, predicted)
+    return Accuracy(own.name, metric, r2, *errors, observed, predicted, tested, guessed)
 
 
 def compared(models: Models, own: ClassModels, metric: str, data: ClassData) -> tuple[Floats, Floats]:

@@ -2,10 +2,6 @@
 
 A project's folder holds ``setup.toml`` (to be edited), ``classes.json`` (Pass 2) and ``models.json`` (Pass
 4). What is there and fits is used again: classes of the same threads, models of the same data and setup.
-
-Trains the models of all metrics of all classes (Pass 4); what has not changed is taken from before.
-
-Writes a setup as TOML, to be edited; :mod:`commanalyzer.profiles.extrapolation.setup` reads it.
 """
 
 from __future__ import annotations
@@ -41,7 +37,10 @@ from commanalyzer.profiles.extrapolation.models import (
     Models,
     Part,
     accuracies,
+    entropy_bound,
+    fit_entropy,
     fit_function,
+    function_at,
     grid_counts,
     load_models,
     models_json,
@@ -50,6 +49,8 @@ from commanalyzer.profiles.extrapolation.models import (
 )
 from commanalyzer.profiles.extrapolation.profiles import points
 from commanalyzer.profiles.extrapolation.setup import (
+    BASES,
+    MISPREDICTED,
     SIZE,
     THREADS,
     MetricSetup,
@@ -73,7 +74,8 @@ per_thread = {per_thread}
 [complexity]
 """
 _METRICS = """
-# type: numeric, vnumeric; instrPercentage, vinstrPercentage (the product with LSys is modelled); memFunction
+# type: numeric, vnumeric; instrPercentage, vinstrPercentage (the product with LSys is modelled); memFunction;
+# entropy: the share of the most that F0bestMispredict allows
 # model: weighted, linear, neighbours, network, forest; of functions also levels, per-bin, per-bin-network
 # terms: [] selects them; selection: accurate (ten-fold), fast (BIC), largest (larger runs from smaller ones)
 """
@@ -113,8 +115,10 @@ def _metric(metric: MetricSetup) -> str:
     )
 
 
-_VERSION = 2  # of keys; a change of how models are made must change it
+_VERSION = 3  # of keys; a change of how models are made must change it
 _INTERNAL = (MetricSetup(COUNTS, "vinstrPercentage"), MetricSetup(REST, "vnumeric"))
+
+_SLACK = 1 + 1e-9  # rounding
 
 Saver = Callable[[Models], None]
 
@@ -163,17 +167,12 @@ def _models(data: TrainingData, classes: tuple[ClassModels, ...]) -> Models:
 
 
 def _key(setup: Setup, metric: str, own: ClassData, parts: Mapping[str, Floats], extra: str) -> str:
-    digest = hashlib.sha256(json.dumps([_VERSION, extra, _setup_key(setup, metric)], sort_keys=True).encode())
+    chosen = {} if metric in (COUNTS, REST) else setup.key(metric)
+    digest = hashlib.sha256(json.dumps([_VERSION, extra, chosen], sort_keys=True).encode())
     for array in (own.scale, own.threads, *parts.values()):
         digest.update(np.ascontiguousarray(array).tobytes())
     digest.update("/".join(parts).encode())
     return digest.hexdigest()[:24]
-
-
-def _setup_key(setup: Setup, metric: str) -> object:
-    own = next(m for m in (*setup.metrics, *_INTERNAL) if m.name == metric)
-    keys = [] if own in _INTERNAL else [setup.key(metric)]
-    return [*keys, setup.key(SIZE)] if own.type.endswith("instrPercentage") else keys
 
 
 def _train_counts(
@@ -257,7 +256,10 @@ class _Trainer:
 
     def _model(self, metric: MetricSetup, found: Mapping[str, MetricModel]) -> MetricModel:
         parts = self.own.components[metric.name]
-        size = found[SIZE].key if metric.type.endswith("instrPercentage") else ""
+        if metric.type == "entropy" and (parts[""] > _SLACK * entropy_bound(self._last_rates()[1])).any():
+            # The rates are of other histories, or none were measured.
+            metric = replace(metric, type="instrPercentage", bounds=(0.0, math.inf))
+        size = found[BASES[metric.type]].key if metric.type in BASES else ""
         if self.shape is not None and metric.name in self.shape.models:
             size += self.shape.models[metric.name].key
         key = _key(self.setup, metric.name, self.own, parts, size)
@@ -267,12 +269,21 @@ class _Trainer:
             return before
         return MetricModel(metric, self._parts(metric, parts, found), key)
 
+    def _last_rates(self) -> tuple[str, Floats]:
+        """The longest history, and the best misprediction rates with it."""
+        return list(self.own.components[MISPREDICTED].items())[-1]
+
     def _parts(
         self, metric: MetricSetup, parts: Mapping[str, Floats], found: Mapping[str, MetricModel]
     ) -> Mapping[str, Part]:
         if metric.type == "memFunction":
             return fit_function(self.fitter, metric, parts)
-        if metric.type.endswith("instrPercentage"):
+        if metric.type == "entropy":
+            name, _ = self._last_rates()
+            x = self.fitter.x
+            rate = function_at(found[MISPREDICTED], self.fitter.names, x, np.array([float(name)]))[:, 0]
+            return {name: fit_entropy(self.fitter, metric, parts[""], rate)}
+        if metric.type in BASES:
             size, total = found[SIZE].parts[""], self.own.components[SIZE][""]
             if self.shape is not None:
                 return {name: self.fitter.fit_like(metric, v * total, size) for name, v in parts.items()}

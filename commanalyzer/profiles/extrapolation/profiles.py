@@ -19,7 +19,7 @@ from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.document import profile_text
 from commanalyzer.profiles.extrapolation.data import COUNTS, REST
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
-from commanalyzer.profiles.extrapolation.setup import SIZE, THREADS
+from commanalyzer.profiles.extrapolation.setup import MISPREDICTED, SIZE, THREADS
 from commanalyzer.profiles.metrics import CALLS, EXCHANGED, FUNCTIONS, ILP
 from commanalyzer.profiles.values import (
     DATA_INDEX,
@@ -186,21 +186,15 @@ def _reuse(
     distances = np.concatenate(([0], 2 ** np.arange(_MOST_BINS, dtype=np.int64)))
     cdf = np.maximum.accumulate(models.function(own, metric, x, distances.astype(np.float64))[0])
     end = int(np.flatnonzero(cdf >= cdf[-1] - 1e-9).min(initial=len(cdf) - 1)) + 1
-    return Reuse(
-        line,
-        distances[:end],
-        np.diff(cdf[:end], prepend=0.0) * accesses,
-        accesses,
-        instruction_bytes=instruction,
-    )
+    count = np.diff(cdf[:end], prepend=0.0) * accesses
+    return Reuse(line, distances[:end], count, accesses, instruction_bytes=instruction)
 
 
 def _branches(
     models: Models, own: ClassModels, x: Floats, values: Mapping[str, float], rest: Mapping[str, float]
 ) -> Branches:
-    model = own.models.get("F0bestMispredict")
-    history = np.array([float(d) for d in model.parts]) if model is not None else np.zeros(1)
-    rates = models.function(own, "F0bestMispredict", x, history)[0] if model is not None else np.zeros(1)
+    history = np.array([float(d) for d in own.models[MISPREDICTED].parts])
+    rates = models.function(own, MISPREDICTED, x, history)[0]
     entropy = np.full(len(history), values["H0branch"])  # that of the longest history is what is known
     return Branches(history.astype(np.int64), entropy, rates, rest["branches"])
 

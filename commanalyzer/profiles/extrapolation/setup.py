@@ -134,7 +134,7 @@ def _side(node: ast.expr, names: Sequence[str], points: Floats, text: str) -> Fl
     raise ValueError(f"expected numbers and parameters ({', '.join(names)}) in {text!r}")
 
 
-MetricType = Literal["numeric", "vnumeric", "instrPercentage", "vinstrPercentage", "memFunction"]
+MetricType = Literal["numeric", "vnumeric", "instrPercentage", "vinstrPercentage", "entropy", "memFunction"]
 ModelType = Literal[
     "weighted", "linear", "neighbours", "network", "forest", "levels", "per-bin", "per-bin-network"
 ]
@@ -145,6 +145,9 @@ LEARNED: tuple[ModelType, ...] = ("neighbours", "network", "forest")
 _OF_FUNCTIONS: tuple[ModelType, ...] = ("levels", "per-bin", "per-bin-network")
 THREADS = "NThreads"
 SIZE = "LSys"
+ENTROPY, MISPREDICTED = "H0branch", "F0bestMispredict"
+BASES = {"instrPercentage": SIZE, "vinstrPercentage": SIZE, "entropy": MISPREDICTED}
+"""By type, the metric that is modelled before."""
 _MPI = "MPI"
 _KEYS = ("type", "model", "terms", "selection", "bounds", "constraints")
 
@@ -154,7 +157,8 @@ class MetricSetup:
     """How one metric is modelled."""
 
     name: str  # metric of Table 2
-    # Its structure, and whether the product with the instructions is modelled (Section 6.2.1)
+    # Its structure, and whether the product with the instructions is modelled (Section 6.2.1); an entropy is
+    # modelled as a share of the most that its rate of mispredictions allows
     type: MetricType
     model: ModelType = "weighted"  # kind of model (Section 6.2.2)
     terms: tuple[str, ...] = ()  # formulas; selected when empty
@@ -198,13 +202,15 @@ def default_metric(name: str) -> MetricSetup:
         return MetricSetup(name, "vinstrPercentage")
     if name in (THREADS, SIZE):
         return MetricSetup(name, "numeric", bounds=(1.0, float("inf")))
+    if name == ENTROPY:
+        return MetricSetup(name, "entropy", bounds=(0.0, 1.0))
     return MetricSetup(name, "numeric" if name.startswith(_MPI) else "instrPercentage")
 
 
 def default_setup(known: Sequence[str]) -> Setup:
-    """Setup for metrics that profiles know."""
+    """Setup for metrics that profiles know, each behind those that it depends on."""
     order = (THREADS, SIZE, *(n for n in (*SCALARS, *MIXES, *FUNCTIONS) if n in known and n != SIZE))
-    return Setup(tuple(default_metric(name) for name in order))
+    return Setup(tuple(sorted(map(default_metric, order), key=lambda m: m.type == "entropy")))
 
 
 def read_setup(path: Path, known: Sequence[str]) -> Setup:
@@ -247,9 +253,9 @@ def _check(found: MetricSetup, base: MetricSetup) -> None:
     kinds = ("memFunction",) if base.type == "memFunction" else ("numeric", "instrPercentage")
     if base.type.startswith("v"):
         kinds = ("vnumeric", "vinstrPercentage")
-    if found.type not in kinds:
+    if found.type not in (*kinds, *(("entropy",) if base.name == ENTROPY else ())):
         raise ValueError(f"type {found.type} of {found.name}, which is {' or '.join(kinds)}")
-    if found.type.endswith("instrPercentage") and found.model not in LINEAR:
+    if found.type in BASES and found.model not in LINEAR:
         raise ValueError(f"model {found.model} of {found.name}: {found.type} needs weighted or linear")
     if found.type != "memFunction" and found.model in _OF_FUNCTIONS:
         raise ValueError(f"model {found.model} of {found.name}, which is no function of a distance")

@@ -18,6 +18,13 @@ from tests.unit.profiles.profiles import some_profile
 
 SCHEMA = Path(__file__).resolve().parents[3] / "docs" / "reference" / "profile-1.schema.json"
 # Table 1 and Appendix A as they are printed, with the brackets of A.1 made valid
+DISTANCES = ("dataReuseDistribution", 0, "statistics", "data")
+LOADS = {"vector_size": 1, "int_32bits": 101, "instructions": 101}
+SCALARS = {"scalar_instructions": 101, "vector_instructions": 0, "misc_instructions": 0}
+REUSE = {
+    "data": [[0, 194], [1, 1], [2, 1], [4, 1]],
+    "dataCDF": [[0, 0.9651], [1, 0.9701], [2, 0.9751], [4, 0.98]],
+}
 MANUAL: dict[str, Any] = {
     "application": "example",
     "appScale": {"NPC": "4", "PROBLEMSIZE": 18},
@@ -27,26 +34,10 @@ MANUAL: dict[str, Any] = {
             "processId": 1,
             "instructionMix": {
                 "instructions_analyzed": 201,
-                "load_instructions": [
-                    {
-                        "total_instructions": 101,
-                        "mix": [{"vector_size": 1, "int_32bits": 101, "instructions": 101}],
-                        "scalar_instructions": 101,
-                        "vector_instructions": 0,
-                        "misc_instructions": 0,
-                    }
-                ],
+                "load_instructions": [{"total_instructions": 101, "mix": [LOADS], **SCALARS}],
                 "control_instructions": 60,
             },
-            "dataReuseDistribution": [
-                {
-                    "cacheLineSize": "128",
-                    "statistics": {
-                        "data": [[0, 194], [1, 1], [2, 1], [4, 1]],
-                        "dataCDF": [[0, 0.9651], [1, 0.9701], [2, 0.9751], [4, 0.98]],
-                    },
-                }
-            ],
+            "dataReuseDistribution": [{"cacheLineSize": "128", "statistics": REUSE}],
             "mpiCommunicationVector": [
                 {"source": 0, "received_bytes": 148480, "received_messages": 224},
                 {"source": 2, "received_bytes": 148736, "received_messages": 226},
@@ -152,10 +143,7 @@ def _with(value: Any, *names: str | int) -> Callable[[dict[str, Any]], None]:
         (_with("many", "threads", 0, "instructionMix", "instructions_analyzed"), "expected instructionMix"),
         (_with(-1, "threads", 0, "registerAccesses", "reads"), "expected registerAccesses"),
         (_with({}, "threads", 0, "registerAccesses"), "no field 'reads'"),
-        (
-            _with([[4, 1], [2, 1]], "threads", 0, "dataReuseDistribution", 0, "statistics", "data"),
-            "increasing",
-        ),
+        (_with([[4, 1], [2, 1]], "threads", 0, *DISTANCES), "increasing"),
         (_with(2, "threads", 0, "processId"), "each process and thread once"),
         (_with(float("inf"), "appScale", "n"), "expected a profile as in Appendix A, found"),
     ],

@@ -10,18 +10,10 @@ from commanalyzer.division.owners import Owners
 from commanalyzer.foundation.errors import ProfileError
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import Site
+from commanalyzer.profiles import values
 from commanalyzer.profiles.document import FIELDS, profile_text
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.ranks import counted_profile, rank_profiles
-from commanalyzer.profiles.values import (
-    INDEX,
-    Branches,
-    Footprint,
-    InstructionMix,
-    Profile,
-    Reuse,
-    no_instructions,
-)
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from tests.graphs import build, copied, grid, row
 from tests.samples import sample_decomposition, sample_result
@@ -43,7 +35,7 @@ def _divided(nodes: int) -> tuple[AnalysisResult, Decomposition]:
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 7])
 def test_ranks_add_up_to_the_sequential_profile(nodes: int) -> None:
-    whole = Profile("x", {"n": 12}, (some_rank(),))
+    whole = values.Profile("x", {"n": 12}, (some_rank(),))
     result, division = _divided(nodes)
     ranks = rank_profiles(whole, result, division).ranks
     before = whole.ranks[0]
@@ -67,7 +59,7 @@ def test_ranks_add_up_to_the_sequential_profile(nodes: int) -> None:
 
 def test_instructions_follow_the_work() -> None:
     result, division = _divided(2)
-    ranks = rank_profiles(Profile("x", {}, (some_rank(),)), result, division).ranks
+    ranks = rank_profiles(values.Profile("x", {}, (some_rank(),)), result, division).ranks
     n = 144
     share = sum(range(n // 2)) / sum(range(n))
     assert ranks[0].mix.instructions == pytest.approx(share * some_rank().mix.instructions, abs=4)
@@ -80,16 +72,16 @@ def test_instructions_follow_the_operations_of_their_kind() -> None:
         Site("main", "a.c", 1, "store", 8, flops=40, memory_ops=60),
         Site("main", "a.c", 2, "store", 8, integer_ops=8, memory_ops=20),
     )
-    counts = no_instructions()
+    counts = values.no_instructions()
     names = ("load", "fp_arith_add", "address_arith_get_elem_ptr_arith", "int_arith_add", "control_branch")
-    counts[[INDEX[name] for name in names], 0, 0] = 100, 40, 8, 16, 164
-    branches = Branches(np.array([0]), np.array([1.0]), np.array([0.5]), 164)
-    whole = replace(some_rank(), mix=InstructionMix(counts), branches=branches)
+    counts[[values.INDEX[name] for name in names], 0, 0] = 100, 40, 8, 16, 164
+    branches = values.Branches(np.array([0]), np.array([1.0]), np.array([0.5]), 164)
+    whole = replace(some_rank(), mix=values.InstructionMix(counts), branches=branches)
     division = replace(sample_decomposition(2), owners=Owners.of(np.array([0, 1, 0, 1], dtype=np.int32)))
     store = GraphStore.of(replace(graph, sites=sites))
     result = replace(sample_result(), store=store, decompositions=(division,))
-    ranks = rank_profiles(Profile("x", {}, (whole,)), result, division).ranks
-    found = [[r.mix.counts[INDEX[name]].sum() for r in ranks] for name in ("load", "fp_arith_add")]
+    ranks = rank_profiles(values.Profile("x", {}, (whole,)), result, division).ranks
+    found = [[r.mix.counts[values.INDEX[name]].sum() for r in ranks] for name in ("load", "fp_arith_add")]
     assert found == [[75, 25], [40, 0]]
     assert [r.mix.group("F0addr").sum() for r in ranks] == [6, 2]
     # 8 of 16 integer instructions serve the value of rank 1, the others are indices: 3 in 4 of rank 0.
@@ -103,13 +95,16 @@ def test_reuse_distances_stay_within_the_footprint() -> None:
     result, division = _divided(16)
     store = GraphStore.of(grid(12)).with_work(np.ones(288))
     count = np.array([1600.0, 0, 0, 0, 0, 1600])
-    reuse = Reuse(64, np.array([0, 16, 32, 64, 128, 256]), count, 3200 + 288)
-    counts = no_instructions()
-    counts[INDEX["load"], 0, 0] = 3488
+    reuse = values.Reuse(64, np.array([0, 16, 32, 64, 128, 256]), count, 3200 + 288)
+    counts = values.no_instructions()
+    counts[values.INDEX["load"], 0, 0] = 3488
     whole = replace(
-        some_rank(), mix=InstructionMix(counts), data_reuse=(reuse,), footprint=Footprint(288 * 64, 288)
+        some_rank(),
+        mix=values.InstructionMix(counts),
+        data_reuse=(reuse,),
+        footprint=values.Footprint(288 * 64, 288),
     )
-    ranks = rank_profiles(Profile("x", {}, (whole,)), replace(result, store=store), division).ranks
+    ranks = rank_profiles(values.Profile("x", {}, (whole,)), replace(result, store=store), division).ranks
     for rank in ranks:
         (own,) = rank.data_reuse
         assert rank.footprint.lines == 18
@@ -119,7 +114,7 @@ def test_reuse_distances_stay_within_the_footprint() -> None:
 
 def test_the_scale_names_the_ranks() -> None:
     result, division = _divided(3)
-    found = rank_profiles(Profile("x", {"n": 12}, (some_rank(),)), result, division)
+    found = rank_profiles(values.Profile("x", {"n": 12}, (some_rank(),)), result, division)
     assert found.scale == {"n": 12, "p": 3}
     assert [r.process_id for r in found.ranks] == [0, 1, 2]
     assert "share of the work" in found.remarks[-1]

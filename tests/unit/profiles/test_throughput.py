@@ -11,20 +11,9 @@ from commanalyzer.foundation.errors import MachineModelError, ProfileError
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.parameters import MachineParameters, given_parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
+from commanalyzer.profiles import values
 from commanalyzer.profiles.document import write_profile
 from commanalyzer.profiles.throughput import Processor, load_processor, rank_seconds, throughput_of
-from commanalyzer.profiles.values import (
-    DATA_INDEX,
-    INDEX,
-    Footprint,
-    InstructionMix,
-    Parallelism,
-    Profile,
-    RankProfile,
-    Reuse,
-    Spans,
-    no_instructions,
-)
 from tests.graphs import build, copied
 from tests.samples import sample_decomposition, sample_result
 
@@ -44,16 +33,16 @@ bandwidth_bytes_per_s = 1e10
 """
 
 
-def rank(ilp: float = 4.0) -> RankProfile:
+def rank(ilp: float = 4.0) -> values.RankProfile:
     """100 loads: 50 at a distance below 4 lines, 30 more below 64, 20 miss; 300 additions."""
-    counts = no_instructions()
-    counts[INDEX["load"], 0, DATA_INDEX["float_64bits"]] = 100
-    counts[INDEX["fp_arith_add"], 0, DATA_INDEX["float_64bits"]] = 300
-    spans = Spans(np.zeros(5), np.array([ilp, 2.0, 0, 0, 0]))
-    return RankProfile(
-        mix=InstructionMix(counts),
-        parallelism=(Parallelism(54, spans, spans),),
-        data_reuse=(Reuse(64, np.array([0, 3, 63]), np.array([0.0, 50, 30]), 100.0),),
+    counts = values.no_instructions()
+    counts[values.INDEX["load"], 0, values.DATA_INDEX["float_64bits"]] = 100
+    counts[values.INDEX["fp_arith_add"], 0, values.DATA_INDEX["float_64bits"]] = 300
+    spans = values.Spans(np.zeros(5), np.array([ilp, 2.0, 0, 0, 0]))
+    return values.RankProfile(
+        mix=values.InstructionMix(counts),
+        parallelism=(values.Parallelism(54, spans, spans),),
+        data_reuse=(values.Reuse(64, np.array([0, 3, 63]), np.array([0.0, 50, 30]), 100.0),),
     )
 
 
@@ -67,7 +56,7 @@ def test_cycles_are_instructions_and_misses(tmp_path: Path) -> None:
     slow = Processor(1e9, 2, processor.caches, 204, 1e8)
     assert rank_seconds(rank(), slow) == pytest.approx(20 * 64 / 1e8)
     saved = tmp_path / "run.pisa"
-    write_profile(Profile("made", {"n": 1.0}, (rank(),)), saved)
+    write_profile(values.Profile("made", {"n": 1.0}, (rank(),)), saved)
     found = throughput_of(saved, processor)
     assert found.unit == "Flop/s"
     assert found.value == pytest.approx(300 / 2350e-9)
@@ -79,14 +68,14 @@ def test_shares_that_fit_caches_are_faster(tmp_path: Path) -> None:
     division = replace(sample_decomposition(4), owners=Owners.of(np.array([0, 1, 2, 3] * 2, np.int32)))
     store = GraphStore.of(graph).with_work(np.ones(graph.num_vertices))
     result = replace(sample_result(), store=store, decompositions=(division,))
-    counts = no_instructions()
-    counts[INDEX["load"], 0, DATA_INDEX["float_64bits"]] = 2880
-    counts[INDEX["fp_arith_add"], 0, DATA_INDEX["float_64bits"]] = 2880
-    far = Reuse(64, np.array([0, 64, 128, 256, 512]), np.array([0.0, 0, 0, 0, 2592]), 2880.0)
-    footprint = Footprint(288 * 64, 288)
-    whole = replace(rank(ilp=1.0), mix=InstructionMix(counts), data_reuse=(far,), footprint=footprint)
+    counts = values.no_instructions()
+    counts[values.INDEX["load"], 0, values.DATA_INDEX["float_64bits"]] = 2880
+    counts[values.INDEX["fp_arith_add"], 0, values.DATA_INDEX["float_64bits"]] = 2880
+    far = values.Reuse(64, np.array([0, 64, 128, 256, 512]), np.array([0.0, 0, 0, 0, 2592]), 2880.0)
+    footprint = values.Footprint(288 * 64, 288)
+    whole = replace(rank(ilp=1.0), mix=values.InstructionMix(counts), data_reuse=(far,), footprint=footprint)
     path = tmp_path / "run.pisa"
-    write_profile(Profile("made", {"n": 1.0}, (whole,)), path)
+    write_profile(values.Profile("made", {"n": 1.0}, (whole,)), path)
     processor = Processor(1e9, 2, ((256 * 64, 4),), 204, 1e12)
     found = throughput_of(path, processor, result)
     # Cycles: 5760 instructions, and 200 / ILP0mem = 100 per miss; all 2880 accesses miss, or 72 of 720.
@@ -105,4 +94,4 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         with pytest.raises(MachineModelError):
             load_processor(path)
     with pytest.raises(ProfileError, match="ilp"):
-        rank_seconds(RankProfile(), Processor(1e9, 2, ((256, 4),), 200, 1e10))
+        rank_seconds(values.RankProfile(), Processor(1e9, 2, ((256, 4),), 200, 1e10))

@@ -24,7 +24,9 @@ from commanalyzer.profiles.extrapolation.models import (
 from commanalyzer.profiles.extrapolation.passes import train
 from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
 from commanalyzer.profiles.extrapolation.setup import ModelType, Setup, default_setup
-from commanalyzer.profiles.metrics import metrics_of
+from commanalyzer.profiles.metrics import FUNCTIONS, metrics_of
+from commanalyzer.profiles.run.measure import HISTORY, branches_of
+from commanalyzer.profiles.values import Branches, Profile
 from tests.made_profiles import grid_profile
 
 SIZES = (240, 480, 960)
@@ -67,18 +69,45 @@ def test_metrics_are_met_at_64_processes_and_4_times_the_cells(trained: Trained,
             assert mean_error(observed, predicted, is_function) <= limit, (own.name, metric)
 
 
+def beyond(runs: list[Profile], far: Profile, metrics: tuple[str, ...]) -> tuple[Models, TrainingData]:
+    """Models of runs, and what there is to predict."""
+    classes = classify(runs, "pattern")
+    models = train(training_data(runs, classes), classes, default_setup(metrics))
+    return models, training_data([far], classify([far], "pattern"))
+
+
 def test_a_class_of_one_number_of_threads_follows_the_laws_of_the_others() -> None:
     """A cube has its first rank with six neighbours at p = 27: its work per rank falls as that of corners."""
     grids = ((2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
     runs = [grid_profile(grid, n) for grid in grids for n in (48, 96, 144)]
-    data = training_data(runs, classify(runs, "pattern"))
-    models = train(data, classify(runs, "pattern"), default_setup(("LSys", "MPIsentBytes")))
-    target = [grid_profile((4, 4, 4), 288)]
-    far = training_data(target, classify(target, "pattern"))
+    models, far = beyond(runs, grid_profile((4, 4, 4), 288), ("LSys", "MPIsentBytes"))
     own, true = models.classes[-1], far.classes[-1]
-    assert (own.name, len(data.classes[-1].runs)) == ("interior", 3)
+    assert own.name == "interior"
     for metric, limit in (("LSys", 0.01), ("MPIsentBytes", 0.05)):
         assert mean_error(*compared(models, own, metric, true), False) <= limit, metric
+
+
+def loops(n: int) -> Branches:
+    """Branches of ``for i in range(n): for j in range(n)``, three times."""
+    ends = np.tile([0, 1], (n, 1))
+    ends[-1, 1] = 0
+    bits = np.tile(np.hstack([np.ones((n, n), dtype=np.int64), ends]).ravel(), 3)
+    windows = np.lib.stride_tricks.sliding_window_view(bits, HISTORY + 1) @ (2 << np.arange(HISTORY, -1, -1))
+    return branches_of(len(bits), bits[:HISTORY], np.bincount(windows // 2, minlength=2 << HISTORY))
+
+
+def test_entropies_are_met_beyond_the_runs() -> None:
+    """What is as rare as 1/n tells log2(n) bits; a loop of 12 fits into the history, one of 48 does not."""
+
+    def run(grid: tuple[int, ...], n: int) -> Profile:
+        own, found = grid_profile(grid, n), loops(n)
+        return replace(own, ranks=tuple(replace(rank, branches=found) for rank in own.ranks))
+
+    metrics = ("LSys", "H0branch", "F0bestMispredict")
+    models, far = beyond([run(g, n) for g in GRIDS for n in (12, 18, 24)], run(FAR_GRID, 48), metrics)
+    for own, true in zip(models.classes, far.classes, strict=True):
+        for metric, limit in (("H0branch", 0.1), ("F0bestMispredict", 0.005)):
+            assert mean_error(*compared(models, own, metric, true), metric in FUNCTIONS) <= limit
 
 
 def test_numbers_of_threads_are_those_of_the_grid(trained: Trained) -> None:

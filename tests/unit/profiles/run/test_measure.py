@@ -17,9 +17,14 @@ from commanalyzer.request import AnalysisRequest
 TIMES = 1000
 
 
-def _reuse(rank: RankProfile, line_bytes: int = 64) -> dict[int, float]:
+def only_reuse(rank: RankProfile, line_bytes: int = 64) -> Reuse:
     found = rank.reuse(line_bytes)
     assert found is not None
+    return found
+
+
+def _reuse(rank: RankProfile, line_bytes: int = 64) -> dict[int, float]:
+    found = only_reuse(rank, line_bytes)
     return {d: c for d, c in zip(found.distance.tolist(), found.count.tolist(), strict=True) if c}
 
 
@@ -113,8 +118,7 @@ def test_reuse_of_blocks(tmp_path: Path) -> None:
     order = [k * lines + i for k in range(blocks) for _ in range(times) for i in range(lines)]
     rank = profile_of(_walk(order), tmp_path)
     assert _reuse(rank) == {4: blocks * lines * (times - 1)}
-    found = rank.reuse(64)
-    assert found is not None
+    found = only_reuse(rank)
     assert found.cdf[-1] == (times - 1) / times
     assert found.at_most(5) == (times - 1) / times  # a cache of 5 lines holds a block
 
@@ -140,9 +144,7 @@ int main(void) {
   for (int i = 0; i < 400000; i++) { x = x * 1664525u + 1013904223u; p[(x >> 8) % 60000 * 64]; p[i % 4096]; }
   return 0;
 }"""
-    exact, sampled = (profile_of(source, tmp_path, is_exact=e).reuse(64) for e in (True, False))
-    assert exact is not None
-    assert sampled is not None
+    exact, sampled = (only_reuse(profile_of(source, tmp_path, is_exact=e)) for e in (True, False))
     assert exact.error == 0.0
     assert 0.0 < sampled.error < 0.05
     assert sampled.accesses == exact.accesses
@@ -166,9 +168,7 @@ def test_short_distances_are_those_of_the_whole_run(tmp_path: Path, body: str) -
 #include <string.h>
 static char a[60000 * 64], b[60000 * 64];
 int main(void) {{ volatile char *p = a; {body} return 0; }}"""
-    exact, sampled = (profile_of(source, tmp_path, is_exact=e).reuse(64) for e in (True, False))
-    assert exact is not None
-    assert sampled is not None
+    exact, sampled = (only_reuse(profile_of(source, tmp_path, is_exact=e)) for e in (True, False))
     assert 0.0 < sampled.error < 0.01
     for lines in (1, 4, 1 << 9, 1 << 14):
         assert abs(sampled.at_most(lines) - exact.at_most(lines)) < 4 * sampled.error
@@ -266,11 +266,9 @@ int main(int argc, char **argv) {
 
 
 def test_windows_are_checked() -> None:
-    program = AnalysisRequest((Path("x.c"),))
-    with pytest.raises(ProfileError, match="different windows"):
-        ProfileRequest(program, windows=(54, 54))
-    with pytest.raises(ProfileError, match="from 0 to"):
-        ProfileRequest(program, windows=(-1,))
+    for windows, message in (((54, 54), "different windows"), ((-1,), "from 0 to")):
+        with pytest.raises(ProfileError, match=message):
+            ProfileRequest(AnalysisRequest((Path("x.c"),)), windows=windows)
 
 
 def test_programs_that_leave_without_an_end_are_refused(tmp_path: Path) -> None:
