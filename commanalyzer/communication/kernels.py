@@ -400,13 +400,13 @@ def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site:
 
 
 @compiled_in_place
-def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
+def count_read(rows: Any, first: Any, state: Any, writers: Any, read: Any) -> None:
     """Add to ``read`` int64[V] how many versions rows read, in the order in which these happened first.
 
     Rows of one period (:func:`_fresh`) read the same versions if they read more than ``POLICY.same`` of them,
     others if not. ``state`` int64[5, V] is how many versions the row makes that made the value last, how many
     of these were read, how many more a row has read (of those to come), the last row that read it, and how
-    many rows are to make it. ``first`` numbers row 0.
+    many rows made it, of all its ``writers``. ``first`` numbers row 0.
     """
     made, seen, owed, last, makers = state
     for r in range(len(rows.row_sink)):
@@ -423,12 +423,12 @@ def count_read(rows: Any, first: Any, state: Any, read: Any) -> None:
         if not has_sources(rows, r):
             continue
         v = rows.row_sink[r]
-        makers[v] -= 1
+        makers[v] += 1
         due = min(owed[v], made[v]) if seen[v] == 0 else np.int64(0)
-        more = min(owed[v] - due, count) if makers[v] == 0 else np.int64(0)
+        more = min(owed[v] - due, count) if makers[v] == writers[v] else np.int64(0)
         read[v] += due + more
         owed[v] -= due + more
-        made[v], seen[v] = count, more
+        made[v], seen[v] = count, more if writers[v] == 1 or more == 0 else count
 
 
 @compiled_in_place

@@ -182,9 +182,9 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     for rows in row_slices(graph):
         kernels.add_totals(rows, rounds, given, most, others, site, makers)
         kernels.add_readers(rows, readers, reads, steps)
-    state[0], state[3], state[4], first = given > 0, -1, makers, 0
+    state[0], state[3], first = given > 0, -1, 0
     for rows in row_slices(graph):
-        kernels.count_read(rows, first, state, read)
+        kernels.count_read(rows, first, state, makers, read)
         first += rows.num_rows
     certain = graph.versions - np.where(steps < graph.versions, given, 0) - others
     certain = np.maximum(certain, np.clip(most, 1, graph.versions))

@@ -264,7 +264,7 @@ def versions_read(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
             unread = 0 if seen else min(early, made)
             behind = min(early - unread, often) if r == makers[-1] else 0  # or the last ones
             total, early = total + unread + behind, early - unread - behind
-            made, seen = often, behind
+            made, seen = often, behind if len(makers) == 1 or not behind else often
         elif any(value in term for term in terms):
             found = max(min(often - (seen if 2 * often > made else 0), made - seen), 0)
             total, seen, early = total + found, seen + found, max(early, often - made)
