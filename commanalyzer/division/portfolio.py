@@ -477,7 +477,16 @@ class Portfolio:
                 yield self._candidate(name, self._led(name, owners, num_parts), begin)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
-        return self.view.completed(division.coarse, division.values(), num_parts)
+        """Owners of all values; private ones may all be with what they are computed for, if that is better."""
+        parts = [self.view.completed(division.coarse, division.values(), num_parts)]
+        if len(made_for := self.view.tiling.neighbours.made_for):
+            owner = division.elements()[made_for]
+            parts.append(np.where(owner >= 0, owner, parts[0]))
+        if len(parts) == 1:
+            return parts[0]
+        costs = [self._cost(part, num_parts) for part in parts]
+        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
+        return parts[best_of(volumes, excess, self.allowed(num_parts, division.name))]
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""

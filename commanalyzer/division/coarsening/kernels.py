@@ -102,6 +102,25 @@ def unite(rows: Any, private: Any, parent: Any, size: Any, most: Any) -> None:
                 parent[max(one, other)] = first
 
 
+@compiled_in_place
+def note_exits(rows: Any, removed: Any, anchor: Any, private: Any, leads_to: Any) -> None:
+    """Note for each private anchor the first anchor that something which follows it is read for; -1 for none.
+
+    Anchors that are not private come before those that are.
+    """
+    for r in range(len(rows.row_sink)):
+        reader = anchor[rows.row_sink[r]]
+        if removed[rows.row_sink[r]]:
+            continue
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            a = anchor[rows.source[i]]
+            if a == reader or not private[a]:
+                continue
+            best = leads_to[a]
+            if best < 0 or (private[reader], reader) < (private[best], best):
+                leads_to[a] = reader
+
+
 @compiled
 def find_anchors(parent: Any, anchor: Any) -> None:
     """Fill ``anchor`` with the end of the chain of parents of each vertex; a cycle ends where it is entered.

@@ -22,6 +22,7 @@ _MOST_ROUNDS = 4
 _TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
 _LEAST_TASK = 64
 _NO_PRODUCER = np.iinfo(np.int64).max
+_MOST_WORK = 0.5
 _CLEARLY = 2.0  # at the sum only for less than half: about as many on both sides are at their operands
 
 
@@ -39,6 +40,9 @@ class Neighbours:
     task_anchor: Int32
     num_anchors: int  # that are no hubs
     idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
+    # [V], anchors where private values are with what they are computed for, sums included; empty where most of
+    # the work is beside the same arrays as with ``anchor``.
+    made_for: Int32
 
     @property
     def is_dense(self) -> bool:
@@ -70,18 +74,43 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     ahead = (private & (rank > kernels.TO_SUM)) | (leaf & ~several & leads)
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
+    own = np.arange(v, dtype=np.int32)
+    made_for = _made_for(graph, removed, private, np.where(private & (follow >= 0), follow, own))
     del follow, rank, uses, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & several & ~private, anchor, parent)
     task_anchor = _joined_tasks(graph, private, parent)
-    own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
     others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
     for found in (anchor, task_anchor) if len(task_anchor) else (anchor,):
         _lay_beside(graph, others, idle, found)
+    made_for = made_for if _is_elsewhere(graph, anchor, made_for) else np.zeros(0, np.int32)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
-    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle)
+    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle, made_for)
+
+
+def _made_for(graph: AnyGraph, removed: Bool, private: Bool, parent: Int32) -> Int32:
+    """Return int32[V], the array value that each private one leads to at last.
+
+    Private values follow their ``parent`` (int32[V]); those that feed each other follow what any leads to.
+    """
+    anchor = np.empty(len(parent), np.int32)
+    kernels.find_anchors(parent, anchor)
+    for _ in range(_MOST_ROUNDS):
+        leads_to = np.full(len(parent), -1, np.int32)
+        for piece in row_slices(graph) if private[anchor].any() else ():
+            kernels.note_exits(piece, removed, anchor, private, leads_to)
+        if not (leads_to >= 0).any():
+            break
+        kernels.find_anchors(np.where(leads_to >= 0, leads_to, anchor), anchor)
+    return anchor
+
+
+def _is_elsewhere(graph: AnyGraph, anchor: Int32, other: Int32) -> bool:
+    """Whether with the ``other`` anchors most of the work is beside values of other objects."""
+    done = [np.bincount(graph.home_object[a], graph.work_flops, len(graph.objects)) for a in (anchor, other)]
+    return bool(np.abs(done[0] - done[1]).sum() > _MOST_WORK * 2.0 * done[0].sum())
 
 
 def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> None:
