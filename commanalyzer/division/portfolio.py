@@ -223,8 +223,8 @@ class Portfolio:
         tiling = self.view.tiling
         if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
             return None
-        near = replace(tiling.neighbours, anchor=tiling.otherwise)
-        tasks = by_anchor(near, self._removed, tiling.neighbours.anchor)
+        near = tiling.neighbours
+        tasks = by_anchor(replace(near, anchor=near.made_for), self._removed)
         view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
 

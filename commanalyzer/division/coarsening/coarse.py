@@ -152,7 +152,7 @@ def build_by_value(
     """
     near = near or find_neighbours(graph, removed)
     alone = replace(near, anchor=np.arange(len(removed), dtype=np.int32))
-    tiling = replace(by_anchor(alone, removed, near.anchor), neighbours=near)
+    tiling = replace(by_anchor(alone, removed), neighbours=near)
     return build_coarse(graph, removed, tiling, with_terms=with_terms)
 
 

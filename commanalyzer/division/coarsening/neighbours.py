@@ -19,8 +19,6 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64, sink_of_source
 _DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many others
 _FEW_VERTICES = 4096
 _MOST_ROUNDS = 4
-_TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
-_LEAST_TASK = 64
 _NO_PRODUCER = np.iinfo(np.int64).max
 _MOST_WORK = 0.5
 _CLEARLY = 2.0  # at the sum only for less than half: about as many on both sides are at their operands
@@ -35,9 +33,6 @@ class Neighbours:
     most: Int32  # [V], largest count of a row that reads it
     most_folded: Int32  # [V], largest count of a reduction into it
     flows: int  # of the graph
-    # [V], anchors where private values that feed each other stay together as tasks; empty where none do, and
-    # once tiles are made.
-    task_anchor: Int32
     num_anchors: int  # that are no hubs
     idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
     # [V], anchors where private values are with what they are computed for, sums included; empty where most of
@@ -79,15 +74,14 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     del follow, rank, uses, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & several & ~private, anchor, parent)
-    task_anchor = _joined_tasks(graph, private, parent)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
     others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
-    for found in (anchor, task_anchor) if len(task_anchor) else (anchor,):
+    for found in (anchor, made_for):
         _lay_beside(graph, others, idle, found)
-    made_for = made_for if _is_elsewhere(graph, anchor, made_for) else np.zeros(0, np.int32)
+    made_for = made_for if (anchor != made_for).any() else np.zeros(0, np.int32)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
-    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle, made_for)
+    return Neighbours(anchor, readers, most, most_folded, flows, num_anchors, idle, made_for)
 
 
 def _made_for(graph: AnyGraph, removed: Bool, private: Bool, parent: Int32) -> Int32:
@@ -107,12 +101,6 @@ def _made_for(graph: AnyGraph, removed: Bool, private: Bool, parent: Int32) -> I
     return anchor
 
 
-def _is_elsewhere(graph: AnyGraph, anchor: Int32, other: Int32) -> bool:
-    """Whether with the ``other`` anchors most of the work is beside values of other objects."""
-    done = [np.bincount(graph.home_object[a], graph.work_flops, len(graph.objects)) for a in (anchor, other)]
-    return bool(np.abs(done[0] - done[1]).sum() > _MOST_WORK * 2.0 * done[0].sum())
-
-
 def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> None:
     """Let ``idle`` values follow the one before them in their array, in place; whole arrays lie along all.
 
@@ -126,19 +114,6 @@ def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> N
     alone = np.flatnonzero(home[others[before]] != home[idle])
     before[alone] = np.arange(len(alone)) * len(others) // max(len(alone), 1)
     anchor[idle] = anchor[others[before]]
-
-
-def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
-    """Return int32[V], anchors where private values that feed each other stay together; empty if none do."""
-    v = graph.num_vertices
-    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
-    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
-    for piece in row_slices(graph) if private.any() else ():
-        kernels.unite(piece, private, root, size, most)
-    if (size == 1).all():
-        return np.zeros(0, np.int32)
-    kernels.find_anchors(np.where(private, root, parent), root)
-    return root
 
 
 def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:

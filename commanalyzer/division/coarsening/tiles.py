@@ -32,32 +32,6 @@ from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import Bool, Int32, Int64
 
 
-def with_tasks(graph: AnyGraph, removed: Bool, anchor: Int32, readers: Int32, tile: Int32) -> Int32:
-    """Return tiles where each task is in the one that it exchanges most bytes with.
-
-    Bytes of a value are shared by its readers (``readers`` int32[V], source entries): what belongs to an
-    element decides, not the nodes that it shares with others. ``anchor`` (int32[V]) keeps tasks together,
-    ``tile`` (int32[V]) does not know them; hubs are ``removed`` (bool[V]).
-    """
-    private = (graph.is_register | graph.is_temporary) & ~removed
-    placed = tile.copy()
-    anchors = np.flatnonzero(~removed & (anchor == np.arange(len(anchor), dtype=np.int32)))
-    if not len(anchors):
-        return placed
-    first, label = groups_of(tile[anchors], anchors)
-    number = np.full(len(anchor), len(first), np.int32)
-    number[anchors] = label
-    number = number[anchor]
-    number[removed] = len(first)
-    kind = np.append(private[first].astype(np.uint8), np.uint8(kernels.NO_KIND))
-    links = find_links(graph, number, len(first), len(first) + 1, readers, kind=kind)
-    assert links is not None
-    best = heaviest(links, private[first])
-    of_task = np.where(best >= 0, best, np.arange(len(first)))
-    placed[anchors] = tile[first][of_task[label]]
-    return placed
-
-
 def groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
     """Return the first of ``chosen`` in each ``tile``, tiles ascending, and the position of each one's tile.
 
@@ -71,15 +45,6 @@ def groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
     first = np.empty(int(label.max()) + 1, np.int64)
     first[label[::-1]] = chosen[::-1]
     return first, label
-
-
-def heaviest(links: Links, is_task: Bool) -> Int64:
-    """Return int64[N], the number that each task shares most bytes with, the lowest on a tie; else -1."""
-    first = is_task[links.one]
-    task, near = np.where(first, links.one, links.other), np.where(first, links.other, links.one)
-    order, best = np.lexsort((-near, links.sums[:, 1])), np.full(len(is_task), -1, np.int64)
-    best[task[order]] = near[order]  # the last one stays
-    return best
 
 
 LEAST_PER_PART = 256
@@ -98,9 +63,6 @@ class Tiling:
     num_vertices: int
     name: str  # ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled
     neighbours: Neighbours  # what was learnt on the way
-    # [V], anchors of the other kind: where values that feed each other stay together, or do not; those of
-    # ``neighbours`` where that is no difference.
-    otherwise: Int32
     groups: tuple[Blocks, ...] = ()  # arrays that were tiled alike, group by group
 
     @property
@@ -111,7 +73,8 @@ class Tiling:
     @property
     def anchors(self) -> tuple[Int32, ...]:
         """Both kinds of anchors, or the one that there is."""
-        return tuple({id(a): a for a in (self.neighbours.anchor, self.otherwise)}.values())
+        near = self.neighbours
+        return (near.anchor, near.made_for) if len(near.made_for) else (near.anchor,)
 
 
 def build_tiling(
@@ -138,23 +101,22 @@ def build_tiling(
         found = _candidates(graph, removed, arrays, families, near, wanted)
         best = _least_cut(graph, removed, found, near, wanted, scattered=scattered)
     if best is None:
-        return by_anchor(near, removed, near.task_anchor if len(near.task_anchor) else near.anchor)
-    followed = replace(best.near, task_anchor=np.zeros(0, np.int32))  # only needed here
+        return by_anchor(near, removed)
+    followed = best.near
     used = np.zeros(int(best.tile.max()) + 1, np.bool_)
     used[best.tile[~removed & (followed.anchor == own)]] = True
     number = np.cumsum(used, dtype=np.int32)
     vertex = number[best.tile] - np.int32(1)
     vertex[removed] = -1
-    return Tiling(vertex, int(number[-1]), best.name, followed, near.anchor, best.groups)
+    return Tiling(vertex, int(number[-1]), best.name, followed, best.groups)
 
 
-def by_anchor(near: Neighbours, removed: Bool, otherwise: Int32) -> Tiling:
-    """Return coarse vertices that are the anchors of ``near``; see :class:`Tiling` for ``otherwise``."""
+def by_anchor(near: Neighbours, removed: Bool) -> Tiling:
+    """Return coarse vertices that are the anchors of ``near``."""
     number = np.cumsum(~removed & (near.anchor == np.arange(len(removed))), dtype=np.int32)
     vertex = number[near.anchor] - np.int32(1)
     vertex[removed] = -1
-    known = replace(near, task_anchor=np.zeros(0, np.int32))
-    return Tiling(vertex, int(number[-1]) if len(number) else 0, "values", known, otherwise)
+    return Tiling(vertex, int(number[-1]) if len(number) else 0, "values", near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +139,10 @@ def _least_cut(
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     complete = scattered and loose
     best, least, between = _least(graph, found, complete)
-    if len(near.task_anchor):
-        tasks, tile = replace(near, anchor=near.task_anchor), tiles_of(graph, best.groups, wanted)
-        tile = with_tasks(graph, removed, tasks.anchor, near.readers, tile)
-        joined = replace(best, near=tasks, tile=_of_anchors(tile, tasks.anchor, removed))
+    if len(near.made_for):
+        other = replace(near, anchor=near.made_for, made_for=near.anchor)
+        tile = _of_anchors(tiles_of(graph, best.groups, wanted), other.anchor, removed)
+        joined = replace(best, near=other, tile=tile)
         _, volume, between = _least(graph, iter((joined,)), complete)
         best, least = (joined, volume) if volume < least else (best, least)
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
