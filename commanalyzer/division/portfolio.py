@@ -26,7 +26,7 @@ from commanalyzer.division.coarsening.coarse import CoarseView, build_by_value, 
 from commanalyzer.division.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.coarsening.surface import Surface
-from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
+from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
 from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
@@ -117,6 +117,14 @@ class Portfolio:
     def families(self) -> tuple[tuple[Shaped, ...], ...]:
         """Arrays with shapes, by dimensions."""
         return shape_families(self._graph, self.arrays)
+
+    @cached_property
+    def _is_elsewhere(self) -> bool:
+        """Whether most of the work is beside other arrays if it is with what it is done for."""
+        near, objects = self.view.tiling.neighbours, len(self._graph.objects)
+        home, work = self._graph.home_object, self._graph.work_flops
+        done = [np.bincount(home[a], work, objects) for a in (near.anchor, near.made_for) if len(a)]
+        return len(done) > 1 and bool(np.abs(done[0] - done[1]).sum() > done[0].sum())
 
     @cached_property
     def structure(self) -> Structure | None:
@@ -215,17 +223,6 @@ class Portfolio:
         """Values of a small graph as vertices, which are moved one by one."""
         near = self.view.tiling.neighbours
         view = build_by_value(self._graph, self._removed, near, with_terms=True)
-        return CoarsePartitioners(view, self._options)
-
-    @cached_property
-    def _by_task(self) -> CoarsePartitioners | None:
-        """Anchors of a small graph where private values that feed each other are one; None if none do."""
-        tiling = self.view.tiling
-        if not self._is_small or tiling.is_tiled or len(tiling.anchors) == 1:
-            return None
-        near = tiling.neighbours
-        tasks = by_anchor(replace(near, anchor=near.made_for), self._removed)
-        view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
@@ -477,26 +474,31 @@ class Portfolio:
                 yield self._candidate(name, self._led(name, owners, num_parts), begin)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
-        """Owners of all values; private ones may all be with what they are computed for, if that is better."""
-        parts = [self.view.completed(division.coarse, division.values(), num_parts)]
-        if len(made_for := self.view.tiling.neighbours.made_for):
-            owner = division.elements()[made_for]
-            parts.append(np.where(owner >= 0, owner, parts[0]))
-        if len(parts) == 1:
-            return parts[0]
+        """Owners of all values; the better ones where the two ways do most of the work elsewhere."""
+        parts = self._starts(division, num_parts)
+        return parts[self._best(parts, num_parts, division.name)] if self._is_elsewhere else parts[0]
+
+    def _starts(self, division: _Found, num_parts: int) -> list[Int32]:
+        """Owners of all values: as coarse vertices say; and with private ones where their results are."""
+        part, made_for = (
+            self.view.completed(division.coarse, division.values(), num_parts),
+            self.view.tiling.neighbours.made_for,
+        )
+        if not len(made_for):
+            return [part]
+        owner = division.elements()[made_for]
+        return [part, np.where(owner >= 0, owner, part)]
+
+    def _best(self, parts: list[Int32], num_parts: int, name: str) -> int:
         costs = [self._cost(part, num_parts) for part in parts]
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return parts[best_of(volumes, excess, self.allowed(num_parts, division.name))]
+        return best_of(volumes, excess, self.allowed(num_parts, name))
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
-        part = self._placed(division, num_parts)
+        part, *others = self._starts(division, num_parts)
         given, elements, tiling = division.values(), division.elements(), self.view.tiling
-        free, parts = given < 0, [part]
-        if self._by_task is not None:
-            view = self._by_task.view
-            coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
-            parts.append(view.completed(coarse, elements, num_parts))
+        free, parts = given < 0, [part, *others]
         if np.count_nonzero(free) >= _FOLLOWERS * len(part):
             parts += [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in tiling.anchors]
         costs = [self._cost(part, num_parts) for part in parts]

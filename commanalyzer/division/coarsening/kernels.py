@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
-from commanalyzer.graph.contraction.kernels import root
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 
 _ON_PATH = -2
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
-NO_KIND = 2  # of hubs: neither a task nor a place of one
 
 
 class ReaderNotes(NamedTuple):
@@ -42,9 +40,8 @@ class LinkTable(NamedTuple):
     sums: Int64  # [slots, 3], bytes, bytes shared by readers, uses by a hub
     entries: Int64  # [2], of the table, and those between coarse vertices
     num_coarse: int  # Coarse vertices N
-    kind: UInt8  # of each number: links between 0 and 1 are asked for, 2 has none; empty where all are
     linked: Int32  # for each number the one it was last linked to as a source, -1 before
-    place: Int32  # the slot of that link, -1 where it is not asked for
+    place: Int32  # the slot of that link
 
 
 class Values(NamedTuple):
@@ -84,22 +81,6 @@ def note_readers(rows: Any, private: Any, removed: Any, uses: Any) -> None:
             if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
                 rank[s] = reason
                 follow[s] = sink
-
-
-@compiled_in_place
-def unite(rows: Any, private: Any, parent: Any, size: Any, most: Any) -> None:
-    """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
-    for r in range(len(rows.row_sink)):
-        if not private[rows.row_sink[r]]:
-            continue
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            if not private[rows.source[i]]:
-                continue
-            one, other = root(parent, rows.row_sink[r]), root(parent, rows.source[i])
-            if one != other and size[one] + size[other] <= most:
-                first = min(one, other)
-                size[first] = size[one] + size[other]
-                parent[max(one, other)] = first
 
 
 @compiled_in_place
@@ -219,12 +200,6 @@ def _entry(links: Any, one: Any, other: Any) -> Any:
 
 
 @compiled_in_place
-def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
-    """Whether a link is asked for: all of them, or those between the two kinds."""
-    return len(kind) == 0 or kind[one] + kind[other] == 1
-
-
-@compiled_in_place
 def _link_operands(rows: Any, t: Any, times: Any, values: Any, links: Any) -> None:
     """Add the links between the operands of a term of a hub, each with the next elsewhere."""
     number, versions, width, readers = values
@@ -235,7 +210,7 @@ def _link_operands(rows: Any, t: Any, times: Any, values: Any, links: Any) -> No
         if a >= links.num_coarse:
             continue
         volume = flow_bytes(times, versions[s], width[s])
-        if before >= 0 and before != a and _is_wanted(links.kind, before, a):
+        if before >= 0 and before != a:
             h = _entry(links, before, a)
             less = min(volume, before_volume)
             links.sums[h, 0] += less
@@ -252,7 +227,7 @@ def add_links(rows: Any, row: Any, term: Any, values: Any, links: Any) -> Any:
     and the term that the table may be too small for; the number of rows if it was not.
     """
     number, versions, width, readers = values
-    keys, sums, entries, num_coarse, kind, linked, place = links
+    keys, sums, entries, num_coarse, linked, place = links
     for r in range(row, len(rows.row_sink)):
         k, times = number[rows.row_sink[r]], rows.row_count[r]
         first = max(term, rows.term_ptr[r]) if r == row else rows.term_ptr[r]
@@ -266,10 +241,8 @@ def add_links(rows: Any, row: Any, term: Any, values: Any, links: Any) -> Any:
                     continue
                 if linked[a] != k:
                     linked[a] = k
-                    place[a] = _entry(links, a, k) if _is_wanted(kind, a, k) else EMPTY
+                    place[a] = _entry(links, a, k)
                 h = place[a]
-                if h < 0:
-                    continue
                 volume = flow_bytes(times, versions[s], width[s])
                 sums[h, 0] += volume
                 sums[h, 1] += shared_bytes(volume, readers[s])

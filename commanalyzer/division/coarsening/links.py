@@ -9,7 +9,7 @@ import numpy as np
 from commanalyzer.division.coarsening import kernels
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Int32, Int64, UInt8
+from commanalyzer.graph.value_graph import Int32, Int64
 
 _FIRST_SLOTS = 1 << 16
 
@@ -31,13 +31,11 @@ def find_links(
     readers: Int32,
     *,
     most: int | None = None,
-    kind: UInt8 | None = None,
 ) -> Links | None:
     """Return the links of all pairs of numbers; ``None`` as soon as there are more than ``most`` coarse ones.
 
     ``number`` (int32[V]) are coarse vertices, hubs from ``num_coarse`` on, ``num_numbers`` in all;
-    ``readers`` (int32[V]) source entries that read each value. Only links between kinds 0 and 1 are found
-    where there is a ``kind`` (uint8) of each number.
+    ``readers`` (int32[V]) source entries that read each value.
     """
     values = kernels.Values(number, graph.versions, graph.width_bytes, readers)
     table = kernels.LinkTable(
@@ -45,7 +43,6 @@ def find_links(
         sums=np.zeros((_FIRST_SLOTS, 3), np.int64),
         entries=np.zeros(2, np.int64),
         num_coarse=num_coarse,
-        kind=np.zeros(0, np.uint8) if kind is None else kind,
         linked=np.full(num_numbers, -1, np.int32),
         place=np.zeros(num_numbers, np.int32),
     )

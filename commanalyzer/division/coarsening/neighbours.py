@@ -20,7 +20,6 @@ _DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many
 _FEW_VERTICES = 4096
 _MOST_ROUNDS = 4
 _NO_PRODUCER = np.iinfo(np.int64).max
-_MOST_WORK = 0.5
 _CLEARLY = 2.0  # at the sum only for less than half: about as many on both sides are at their operands
 
 
@@ -35,8 +34,8 @@ class Neighbours:
     flows: int  # of the graph
     num_anchors: int  # that are no hubs
     idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
-    # [V], anchors where private values are with what they are computed for, sums included; empty where most of
-    # the work is beside the same arrays as with ``anchor``.
+    # [V], anchors where all private values are with what they are computed for, sums included; empty where
+    # these are the same.
     made_for: Int32
 
     @property

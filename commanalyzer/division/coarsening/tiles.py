@@ -20,32 +20,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from commanalyzer.division.coarsening import kernels
 from commanalyzer.division.coarsening.kernels import add_across
-from commanalyzer.division.coarsening.links import Links, find_links
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.regular.grids import Blocks, grid_name
 from commanalyzer.division.regular.shapes import Array, Shaped
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Int32, Int64
-
-
-def groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
-    """Return the first of ``chosen`` in each ``tile``, tiles ascending, and the position of each one's tile.
-
-    Both are [n], at least one, ``chosen`` ascends. Linear in the number of tiles: they are many, and most are
-    in use.
-    """
-    least = int(tile.min())
-    used = np.zeros(int(tile.max()) - least + 1, np.bool_)
-    used[tile - least] = True
-    label = np.cumsum(used, dtype=np.int32)[tile - least] - 1
-    first = np.empty(int(label.max()) + 1, np.int64)
-    first[label[::-1]] = chosen[::-1]
-    return first, label
-
+from commanalyzer.graph.value_graph import Bool, Int32
 
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles

@@ -25,7 +25,7 @@ from commanalyzer.division.budget import least_gain
 from commanalyzer.division.coarsening.coarse import build_nets, work_by_number
 from commanalyzer.division.coarsening.kernels import flow_bytes
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
-from commanalyzer.division.coarsening.tiles import Tiling, groups_of, tiles_of
+from commanalyzer.division.coarsening.tiles import Tiling, tiles_of
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.division.refinement.refine import LEAST_GAIN, MOST_COUNTS, connectivity, most_work, refine
 from commanalyzer.foundation.compiled import compiled_in_place
@@ -291,4 +291,19 @@ def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int)
     is_chosen = np.zeros(graph.num_vertices, np.bool_)
     is_chosen[chosen] = True
     tile = tiles_of(graph, tiling.groups, max(min(points, most), 1), is_chosen)
-    return groups_of(tile[chosen], chosen)
+    return _groups_of(tile[chosen], chosen)
+
+
+def _groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
+    """Return the first of ``chosen`` in each ``tile``, tiles ascending, and the position of each one's tile.
+
+    Both are [n], at least one, ``chosen`` ascends. Linear in the number of tiles: they are many, and most are
+    in use.
+    """
+    least = int(tile.min())
+    used = np.zeros(int(tile.max()) - least + 1, np.bool_)
+    used[tile - least] = True
+    label = np.cumsum(used, dtype=np.int32)[tile - least] - 1
+    first = np.empty(int(label.max()) + 1, np.int64)
+    first[label[::-1]] = chosen[::-1]
+    return first, label

@@ -1,6 +1,5 @@
 """Links between coarse vertices, and pins of their nets: against dictionaries filled flow by flow."""
 
-from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.links import Links, find_links
-from commanalyzer.division.coarsening.tiles import heaviest
 from commanalyzer.graph.value_graph import Int32, ValueGraph
 from tests.graphs import build, row
 from tests.strategies import graphs
@@ -65,10 +63,6 @@ def test_links_are_those_of_all_flows(graph: ValueGraph, coarse: int, data: st.D
     assert find_links(graph, number, coarse, coarse + 2, readers, most=inner) is not None
     if inner:
         assert find_links(graph, number, coarse, coarse + 2, readers, most=inner - 1) is None
-    kind = np.array([k % 2 for k in range(coarse)] + [2, 2], np.uint8)
-    of_kinds = find_links(graph, number, coarse, coarse + 2, readers, kind=kind)
-    assert of_kinds is not None
-    assert as_dict(of_kinds) == {p: sums for p, sums in expected.items() if kind[p[0]] + kind[p[1]] == 1}
 
 
 def test_the_table_of_links_grows_in_the_middle_of_a_row() -> None:
@@ -83,18 +77,3 @@ def test_the_table_of_links_grows_in_the_middle_of_a_row() -> None:
     assert found.sums[1:, 0].tolist() == [width] * (n - 2)
     versions = max(int(graph.versions[0]), 1)
     assert found.sums[0, 0] == width * (1 + min(3, versions))
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(1, 4)), max_size=12))
-@settings(deadline=None)
-def test_a_task_goes_where_most_bytes_are_shared(items: list[tuple[int, int, int]]) -> None:
-    total: Counter[Pair] = Counter()
-    for task, near, weight in items:  # tasks are 4 to 9
-        total[near, 4 + task] += weight
-    ends = np.array(sorted(total), np.int64).reshape(-1, 2)
-    sums = np.zeros((len(ends), 3), np.int64)
-    sums[:, 1] = [total[near, task] for near, task in ends.tolist()]
-    best = heaviest(Links(ends[:, 0], ends[:, 1], sums), np.arange(10) >= 4)
-    for task in range(10):
-        choices = [(-weight, near) for (near, other), weight in total.items() if other == task]
-        assert best[task] == (min(choices)[1] if choices else -1)

@@ -9,7 +9,13 @@ from commanalyzer.division.coarsening.coarse import build_coarse, build_nets, wo
 from commanalyzer.division.coarsening.neighbours import Neighbours
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
-from commanalyzer.division.refinement.borders import _is_everywhere, _least_gain, _numbered, refine_borders
+from commanalyzer.division.refinement.borders import (
+    _groups_of,
+    _is_everywhere,
+    _least_gain,
+    _numbered,
+    refine_borders,
+)
 from commanalyzer.division.refinement.refine import LEAST_GAIN
 from commanalyzer.graph.value_graph import ValueGraph
 from tests.graphs import build, flows_of, row
@@ -88,7 +94,7 @@ def test_where_borders_hold_too_much_only_ends_of_flows_move(monkeypatch: pytest
     graph = build(64, [row(i + 1, i) for i in range(63)], work=dict.fromkeys(range(64), 1.0))
     removed = np.zeros(64, np.bool_)
     near = build_tiling(graph, removed, (), (), 64).neighbours
-    tiling = Tiling(np.repeat(np.arange(4, dtype=np.int32), 16), 4, "runs", near, near.anchor)
+    tiling = Tiling(np.repeat(np.arange(4, dtype=np.int32), 16), 4, "runs", near)
     surface = Surface(graph, build_coarse(graph, removed, tiling))
     part = np.repeat([0, 1], 32).astype(np.int32)
     part[40] = 0
@@ -110,8 +116,8 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
     number, most = np.zeros(0, np.int32), 1 << 24
 
     def is_everywhere(flows: int, anchors: int, movable: int) -> bool:
-        near = Neighbours(number, number, number, number, flows, number, anchors, number.astype(np.int64))
-        return _is_everywhere(Tiling(number, anchors, "runs", near, number), movable)
+        near = Neighbours(number, number, number, number, flows, anchors, number.astype(np.int64), number)
+        return _is_everywhere(Tiling(number, anchors, "runs", near), movable)
 
     assert is_everywhere(most + 1, 1000, 501)
     assert not is_everywhere(most + 1, 1000, 500)
@@ -122,3 +128,13 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
 def test_passes_over_long_borders_have_to_save_more() -> None:
     assert _least_gain(1000) == _least_gain(10_000) == LEAST_GAIN
     assert _least_gain(2_000_000) == 2 * _least_gain(1_000_000) > 10 * LEAST_GAIN
+
+
+def test_groups_are_those_that_sorting_finds() -> None:
+    random = np.random.default_rng(1)
+    chosen = np.flatnonzero(random.random(200) < 0.5)
+    tile = random.integers(-3, 40, len(chosen)).astype(np.int32)
+    _, place, label = np.unique(tile, return_index=True, return_inverse=True)
+    first, found = _groups_of(tile, chosen)
+    np.testing.assert_array_equal(first, chosen[place])
+    np.testing.assert_array_equal(found, label)
