@@ -26,7 +26,7 @@ from commanalyzer.division.coarsening.coarse import CoarseView, build_by_value, 
 from commanalyzer.division.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.coarsening.surface import Surface
-from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling
+from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
 from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
@@ -123,8 +123,8 @@ class Portfolio:
         """Whether most of the work is beside other arrays if it is with what it is done for."""
         near, objects = self.view.tiling.neighbours, len(self._graph.objects)
         home, work = self._graph.home_object, self._graph.work_flops
-        done = [np.bincount(home[a], work, objects) for a in (near.anchor, near.made_for) if len(a)]
-        return len(done) > 1 and bool(np.abs(done[0] - done[1]).sum() > done[0].sum())
+        done = [np.bincount(home[a], work, objects) for a in (near.anchor, near.result_anchor)]
+        return bool(np.abs(done[0] - done[1]).sum() > done[0].sum())
 
     @cached_property
     def structure(self) -> Structure | None:
@@ -224,6 +224,17 @@ class Portfolio:
         near = self.view.tiling.neighbours
         view = build_by_value(self._graph, self._removed, near, with_terms=True)
         return CoarsePartitioners(view, self._options)
+
+    @cached_property
+    def _by_task(self) -> CoarsePartitioners | None:
+        """Anchors of a small graph where private values that feed each other are one; None if none do."""
+        tiling, near = self.view.tiling, self.view.tiling.neighbours
+        if not self._is_small or tiling.is_tiled or np.array_equal(near.task_anchor, near.anchor):
+            return None
+        tasks = by_anchor(replace(near, anchor=near.task_anchor), self._removed)
+        return CoarsePartitioners(
+            build_coarse(self._graph, self._removed, tasks, with_terms=True), self._options
+        )
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -480,13 +491,8 @@ class Portfolio:
 
     def _starts(self, division: _Found, num_parts: int) -> list[Int32]:
         """Owners of all values: as coarse vertices say; and with private ones where their results are."""
-        part, made_for = (
-            self.view.completed(division.coarse, division.values(), num_parts),
-            self.view.tiling.neighbours.made_for,
-        )
-        if not len(made_for):
-            return [part]
-        owner = division.elements()[made_for]
+        part = self.view.completed(division.coarse, division.values(), num_parts)
+        owner = division.elements()[self.view.tiling.neighbours.result_anchor]
         return [part, np.where(owner >= 0, owner, part)]
 
     def _best(self, parts: list[Int32], num_parts: int, name: str) -> int:
@@ -499,8 +505,15 @@ class Portfolio:
         part, *others = self._starts(division, num_parts)
         given, elements, tiling = division.values(), division.elements(), self.view.tiling
         free, parts = given < 0, [part, *others]
+        if self._by_task is not None:
+            view = self._by_task.view
+            coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
+            parts.append(view.completed(coarse, elements, num_parts))
         if np.count_nonzero(free) >= _FOLLOWERS * len(part):
-            parts += [beside_neighbours(self._graph, tiling.vertex, a, given, part) for a in tiling.anchors]
+            parts += [
+                beside_neighbours(self._graph, tiling.vertex, a, given, part)
+                for a in tiling.neighbours.anchors
+            ]
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work

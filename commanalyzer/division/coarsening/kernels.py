@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.compiled import compiled, compiled_in_place
+from commanalyzer.graph.contraction.kernels import root
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8
 
 _ON_PATH = -2
@@ -81,6 +82,22 @@ def note_readers(rows: Any, private: Any, removed: Any, uses: Any) -> None:
             if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
                 rank[s] = reason
                 follow[s] = sink
+
+
+@compiled_in_place
+def unite(rows: Any, private: Any, parent: Any, size: Any, most: Any) -> None:
+    """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
+    for r in range(len(rows.row_sink)):
+        if not private[rows.row_sink[r]]:
+            continue
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            if not private[rows.source[i]]:
+                continue
+            one, other = root(parent, rows.row_sink[r]), root(parent, rows.source[i])
+            if one != other and size[one] + size[other] <= most:
+                first = min(one, other)
+                size[first] = size[one] + size[other]
+                parent[max(one, other)] = first
 
 
 @compiled_in_place

@@ -20,6 +20,8 @@ _DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many
 _FEW_VERTICES = 4096
 _MOST_ROUNDS = 4
 _NO_PRODUCER = np.iinfo(np.int64).max
+_TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
+_LEAST_TASK = 64
 _CLEARLY = 2.0  # at the sum only for less than half: about as many on both sides are at their operands
 
 
@@ -34,9 +36,18 @@ class Neighbours:
     flows: int  # of the graph
     num_anchors: int  # that are no hubs
     idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
-    # [V], anchors where all private values are with what they are computed for, sums included; empty where
-    # these are the same.
-    made_for: Int32
+    # [V], the same where private values that feed each other stay together, as tasks
+    task_anchor: Int32
+    # [V], the same where all private values are with what they are computed for, sums included
+    result_anchor: Int32
+
+    @property
+    def anchors(self) -> tuple[Int32, ...]:
+        """The different ways."""
+        found = [self.anchor]
+        for other in (self.task_anchor, self.result_anchor):
+            found += [other] if not any(np.array_equal(other, a) for a in found) else []
+        return tuple(found)
 
     @property
     def is_dense(self) -> bool:
@@ -73,14 +84,14 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     del follow, rank, uses, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & several & ~private, anchor, parent)
+    of_task = _joined_tasks(graph, private, parent)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
     others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
-    for found in (anchor, made_for):
+    for found in (anchor, made_for, of_task):
         _lay_beside(graph, others, idle, found)
-    made_for = made_for if (anchor != made_for).any() else np.zeros(0, np.int32)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
-    return Neighbours(anchor, readers, most, most_folded, flows, num_anchors, idle, made_for)
+    return Neighbours(anchor, readers, most, most_folded, flows, num_anchors, idle, of_task, made_for)
 
 
 def _made_for(graph: AnyGraph, removed: Bool, private: Bool, parent: Int32) -> Int32:
@@ -113,6 +124,17 @@ def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> N
     alone = np.flatnonzero(home[others[before]] != home[idle])
     before[alone] = np.arange(len(alone)) * len(others) // max(len(alone), 1)
     anchor[idle] = anchor[others[before]]
+
+
+def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
+    """Return int32[V], anchors where private values that feed each other stay together."""
+    v = graph.num_vertices
+    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
+    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
+    for piece in row_slices(graph) if private.any() else ():
+        kernels.unite(piece, private, root, size, most)
+    kernels.find_anchors(np.where(private, root, parent), root)
+    return root
 
 
 def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:

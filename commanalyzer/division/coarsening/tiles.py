@@ -52,12 +52,6 @@ class Tiling:
         """Whether vertices are tiles of arrays, not values."""
         return self.name != "values"
 
-    @property
-    def anchors(self) -> tuple[Int32, ...]:
-        """Both kinds of anchors, or the one that there is."""
-        near = self.neighbours
-        return (near.anchor, near.made_for) if len(near.made_for) else (near.anchor,)
-
 
 def build_tiling(
     graph: AnyGraph,
@@ -121,8 +115,8 @@ def _least_cut(
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     complete = scattered and loose
     best, least, between = _least(graph, found, complete)
-    if len(near.made_for):
-        other = replace(near, anchor=near.made_for, made_for=near.anchor)
+    if not np.array_equal(near.result_anchor, near.anchor):
+        other = replace(near, anchor=near.result_anchor)
         tile = _of_anchors(tiles_of(graph, best.groups, wanted), other.anchor, removed)
         joined = replace(best, near=other, tile=tile)
         _, volume, between = _least(graph, iter((joined,)), complete)
