@@ -229,12 +229,11 @@ class Portfolio:
     def _by_task(self) -> CoarsePartitioners | None:
         """Anchors of a small graph where private values that feed each other are one; None if none do."""
         tiling, near = self.view.tiling, self.view.tiling.neighbours
-        if not self._is_small or tiling.is_tiled or np.array_equal(near.task_anchor, near.anchor):
+        if not self._is_small or tiling.is_tiled or near.is_without_tasks:
             return None
         tasks = by_anchor(replace(near, anchor=near.task_anchor), self._removed)
-        return CoarsePartitioners(
-            build_coarse(self._graph, self._removed, tasks, with_terms=True), self._options
-        )
+        view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
+        return CoarsePartitioners(view, self._options)
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -487,18 +486,15 @@ class Portfolio:
     def _placed(self, division: _Found, num_parts: int) -> Int32:
         """Owners of all values; the better ones where the two ways do most of the work elsewhere."""
         parts = self._starts(division, num_parts)
-        return parts[self._best(parts, num_parts, division.name)] if self._is_elsewhere else parts[0]
+        costs = [self._cost(part, num_parts) for part in parts[: 2 if self._is_elsewhere else 1]]
+        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
+        return parts[best_of(volumes, excess, self.allowed(num_parts, division.name))]
 
     def _starts(self, division: _Found, num_parts: int) -> list[Int32]:
         """Owners of all values: as coarse vertices say; and with private ones where their results are."""
         part = self.view.completed(division.coarse, division.values(), num_parts)
         owner = division.elements()[self.view.tiling.neighbours.result_anchor]
         return [part, np.where(owner >= 0, owner, part)]
-
-    def _best(self, parts: list[Int32], num_parts: int, name: str) -> int:
-        costs = [self._cost(part, num_parts) for part in parts]
-        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return best_of(volumes, excess, self.allowed(num_parts, name))
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
@@ -510,10 +506,9 @@ class Portfolio:
             coarse = self._by_task.followed(view.on_coarse(elements), num_parts)  # each task is whole
             parts.append(view.completed(coarse, elements, num_parts))
         if np.count_nonzero(free) >= _FOLLOWERS * len(part):
-            parts += [
-                beside_neighbours(self._graph, tiling.vertex, a, given, part)
-                for a in tiling.neighbours.anchors
-            ]
+            near = tiling.neighbours
+            for anchor in (near.anchor, near.task_anchor)[: 1 if near.is_without_tasks else 2]:
+                parts.append(beside_neighbours(self._graph, tiling.vertex, anchor, given, part))
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)
         start, find_work = parts[cheapest], costs[cheapest].find_work

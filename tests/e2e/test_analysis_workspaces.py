@@ -397,3 +397,41 @@ def test_the_transpose_of_an_array_follows_it() -> None:
     found = analyse_text(TRANSPOSES, nodes=4).decomposition(4)
     assert found.grid and found.comm_bytes == found.communication.high_bytes == (2 * 32 * 3 + 3) * WORD
     assert found.imbalance < 1.03
+
+
+NEAREST = """
+#define N 200
+float pts[N][2], density[N];
+int main(void) {
+    for (int i = 0; i < N; i++) {
+        pts[i][0] = i * 37 % N;
+        pts[i][1] = i * 11 % N;
+    }
+    for (int i = 0; i < N; i++) {
+        float best[4] = {1e30f, 1e30f, 1e30f, 1e30f}, sum = 0;
+        for (int j = 0; j < N; j++) {
+            float x = pts[i][0] - pts[j][0], y = pts[i][1] - pts[j][1], d = x * x + y * y + (i == j) * 1e9f;
+            for (int k = 0; k < 4; k++)
+                if (d < best[k]) {
+                    float t = best[k];
+                    best[k] = d;
+                    d = t;
+                }
+        }
+        for (int k = 0; k < 4; k++) sum += best[k];
+        density[i] = 4 / sum;
+    }
+    float total = 0;
+    for (int i = 0; i < N; i++) total += density[i];
+    printf("%g\\n", total);
+}
+"""
+
+
+def test_what_is_found_among_all_points_is_found_where_its_result_is() -> None:
+    """Each part needs the points of the others, two floats each; then partial sums meet."""
+    results = analyse_text(NEAREST, nodes=(2, 4))
+    for nodes in (2, 4):
+        found = results.decomposition(nodes)
+        assert found.comm_bytes == (nodes - 1) * (2 * 200 + 1) * 4
+        assert found.imbalance < 1.03

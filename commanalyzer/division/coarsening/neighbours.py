@@ -36,18 +36,13 @@ class Neighbours:
     flows: int  # of the graph
     num_anchors: int  # that are no hubs
     idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
-    # [V], the same where private values that feed each other stay together, as tasks
-    task_anchor: Int32
-    # [V], the same where all private values are with what they are computed for, sums included
-    result_anchor: Int32
+    task_anchor: Int32  # [V], where private values that feed each other stay together, as tasks
+    result_anchor: Int32  # [V], where all private values are with what they are computed for, sums included
 
     @property
-    def anchors(self) -> tuple[Int32, ...]:
-        """The different ways."""
-        found = [self.anchor]
-        for other in (self.task_anchor, self.result_anchor):
-            found += [other] if not any(np.array_equal(other, a) for a in found) else []
-        return tuple(found)
+    def is_without_tasks(self) -> bool:
+        """Whether tasks make no difference."""
+        return self.task_anchor is self.anchor
 
     @property
     def is_dense(self) -> bool:
@@ -90,14 +85,15 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
     for found in (anchor, made_for, of_task):
         _lay_beside(graph, others, idle, found)
+    of_task = anchor if np.array_equal(of_task, anchor) else of_task
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
     return Neighbours(anchor, readers, most, most_folded, flows, num_anchors, idle, of_task, made_for)
 
 
 def _made_for(graph: AnyGraph, removed: Bool, private: Bool, parent: Int32) -> Int32:
-    """Return int32[V], the array value that each private one leads to at last.
+    """Return int32[V], the array value that each private one leads to at last, its ``parent`` first.
 
-    Private values follow their ``parent`` (int32[V]); those that feed each other follow what any leads to.
+    Private values that feed each other follow what any of them leads to.
     """
     anchor = np.empty(len(parent), np.int32)
     kernels.find_anchors(parent, anchor)

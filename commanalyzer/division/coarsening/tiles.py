@@ -78,13 +78,12 @@ def build_tiling(
         best = _least_cut(graph, removed, found, near, wanted, scattered=scattered)
     if best is None:
         return by_anchor(near, removed)
-    followed = best.near
     used = np.zeros(int(best.tile.max()) + 1, np.bool_)
-    used[best.tile[~removed & (followed.anchor == own)]] = True
+    used[best.tile[~removed & (best.near.anchor == own)]] = True
     number = np.cumsum(used, dtype=np.int32)
     vertex = number[best.tile] - np.int32(1)
     vertex[removed] = -1
-    return Tiling(vertex, int(number[-1]), best.name, followed, best.groups)
+    return Tiling(vertex, int(number[-1]), best.name, best.near, best.groups)
 
 
 def by_anchor(near: Neighbours, removed: Bool) -> Tiling:

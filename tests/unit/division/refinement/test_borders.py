@@ -10,7 +10,6 @@ from commanalyzer.division.coarsening.neighbours import Neighbours
 from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
 from commanalyzer.division.refinement.borders import (
-    _groups_of,
     _is_everywhere,
     _least_gain,
     _numbered,
@@ -116,7 +115,9 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
     number, most = np.zeros(0, np.int32), 1 << 24
 
     def is_everywhere(flows: int, anchors: int, movable: int) -> bool:
-        near = Neighbours(number, number, number, number, flows, anchors, number.astype(np.int64), number)
+        near = Neighbours(
+            number, number, number, number, flows, anchors, number.astype(np.int64), number, number
+        )
         return _is_everywhere(Tiling(number, anchors, "runs", near), movable)
 
     assert is_everywhere(most + 1, 1000, 501)
@@ -128,13 +129,3 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
 def test_passes_over_long_borders_have_to_save_more() -> None:
     assert _least_gain(1000) == _least_gain(10_000) == LEAST_GAIN
     assert _least_gain(2_000_000) == 2 * _least_gain(1_000_000) > 10 * LEAST_GAIN
-
-
-def test_groups_are_those_that_sorting_finds() -> None:
-    random = np.random.default_rng(1)
-    chosen = np.flatnonzero(random.random(200) < 0.5)
-    tile = random.integers(-3, 40, len(chosen)).astype(np.int32)
-    _, place, label = np.unique(tile, return_index=True, return_inverse=True)
-    first, found = _groups_of(tile, chosen)
-    np.testing.assert_array_equal(first, chosen[place])
-    np.testing.assert_array_equal(found, label)
