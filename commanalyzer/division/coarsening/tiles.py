@@ -114,10 +114,14 @@ def _least_cut(
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     complete = scattered and loose
     best, least, between = _least(graph, found, complete)
-    if not np.array_equal(near.result_anchor, near.anchor):
-        other = replace(near, anchor=near.result_anchor)
-        tile = _of_anchors(tiles_of(graph, best.groups, wanted), other.anchor, removed)
-        joined = replace(best, near=other, tile=tile)
+    if not near.is_without_tasks:
+        from commanalyzer.division.refinement.borders import beside_neighbours
+        tile = tiles_of(graph, best.groups, wanted)
+        private = (graph.is_register | graph.is_temporary) & ~removed
+        free = np.where(private & (near.task_anchor == np.arange(len(tile), dtype=np.int32)), np.int32(-1), tile)
+        tile = beside_neighbours(graph, np.where(removed, np.int32(-1), np.int32(0)), near.task_anchor, free, tile)
+        tasks = replace(near, anchor=near.task_anchor)
+        joined = replace(best, near=tasks, tile=_of_anchors(tile, tasks.anchor, removed))
         _, volume, between = _least(graph, iter((joined,)), complete)
         best, least = (joined, volume) if volume < least else (best, least)
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
