@@ -229,9 +229,9 @@ class Portfolio:
     def _by_task(self) -> CoarsePartitioners | None:
         """Anchors of a small graph where private values that feed each other are one; None if none do."""
         tiling, near = self.view.tiling, self.view.tiling.neighbours
-        if not self._is_small or tiling.is_tiled or near.is_without_tasks:
+        if not self._is_small or tiling.is_tiled or near.has_no_tasks:
             return None
-        tasks = by_anchor(replace(near, anchor=near.task_anchor), self._removed)
+        tasks = by_anchor(replace(near, anchor=near.otherwise), self._removed)
         view = build_coarse(self._graph, self._removed, tasks, with_terms=True)
         return CoarsePartitioners(view, self._options)
 
@@ -507,7 +507,7 @@ class Portfolio:
             parts.append(view.completed(coarse, elements, num_parts))
         if np.count_nonzero(free) >= _FOLLOWERS * len(part):
             near = tiling.neighbours
-            for anchor in (near.anchor, near.task_anchor)[: 1 if near.is_without_tasks else 2]:
+            for anchor in (near.anchor, near.otherwise)[: 1 if near.has_no_tasks else 2]:
                 parts.append(beside_neighbours(self._graph, tiling.vertex, anchor, given, part))
         costs = [self._cost(part, num_parts) for part in parts]
         cheapest = min(range(len(parts)), key=lambda i: costs[i].comm_bytes)

@@ -36,13 +36,13 @@ class Neighbours:
     flows: int  # of the graph
     num_anchors: int  # that are no hubs
     idle: Int64  # [I], values without any flow or work: they follow what they have nothing to do with
-    task_anchor: Int32  # [V], where private values that feed each other stay together, as tasks
+    otherwise: Int32  # [V], where private values that feed each other stay together, as tasks, or do not
     result_anchor: Int32  # [V], where all private values are with what they are computed for, sums included
 
     @property
-    def is_without_tasks(self) -> bool:
+    def has_no_tasks(self) -> bool:
         """Whether tasks make no difference."""
-        return self.task_anchor is self.anchor
+        return self.otherwise is self.anchor
 
     @property
     def is_dense(self) -> bool:

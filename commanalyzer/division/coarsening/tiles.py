@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from commanalyzer.division.coarsening.kernels import add_across
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
@@ -27,11 +28,12 @@ from commanalyzer.division.regular.shapes import Array, Shaped
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Int32
+from commanalyzer.graph.value_graph import Bool, Int32, count_of_source, sink_of_source
 
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
+_SHARES = 64  # integers keep differences of less than a byte, and which are equal
 _LEAST_POINTS = 16  # of a tile: of smaller ones, most bytes cross the border in any case
 _MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
 _MOST_LOOSE_VERTICES = 4_000_000
@@ -114,13 +116,9 @@ def _least_cut(
     loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     complete = scattered and loose
     best, least, between = _least(graph, found, complete)
-    if not near.is_without_tasks:
-        from commanalyzer.division.refinement.borders import beside_neighbours
-        tile = tiles_of(graph, best.groups, wanted)
-        private = (graph.is_register | graph.is_temporary) & ~removed
-        free = np.where(private & (near.task_anchor == np.arange(len(tile), dtype=np.int32)), np.int32(-1), tile)
-        tile = beside_neighbours(graph, np.where(removed, np.int32(-1), np.int32(0)), near.task_anchor, free, tile)
-        tasks = replace(near, anchor=near.task_anchor)
+    if not near.has_no_tasks:
+        tasks = replace(near, anchor=near.otherwise, otherwise=near.anchor)
+        tile = _with_tasks(graph, removed, tasks, tiles_of(graph, best.groups, wanted))
         joined = replace(best, near=tasks, tile=_of_anchors(tile, tasks.anchor, removed))
         _, volume, between = _least(graph, iter((joined,)), complete)
         best, least = (joined, volume) if volume < least else (best, least)
@@ -128,6 +126,34 @@ def _least_cut(
     if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
         return None
     return best
+
+
+def _with_tasks(graph: AnyGraph, removed: Bool, near: Neighbours, tile: Int32) -> Int32:
+    """Return ``tile`` (int32[V]) with each task, an anchor of ``near``, where it exchanges most bytes.
+
+    Bytes of a value are shared by its readers: what belongs to an element decides, not the nodes that it
+    shares with others.
+    """
+    anchor, is_task = near.anchor, (graph.is_register | graph.is_temporary) & ~removed
+    number, total = (
+        np.cumsum(is_task) - 1,
+        csr_array((np.count_nonzero(is_task), int(tile.max()) + 1), dtype=np.int64),
+    )
+    for rows in row_slices(graph):
+        ends = np.stack((anchor[rows.source], anchor[sink_of_source(rows)]))
+        at = np.flatnonzero((is_task[ends[0]] != is_task[ends[1]]) & ~removed[ends].any(axis=0))
+        task, other = np.where(is_task[ends[0, at]], ends[:, at], ends[::-1, at])
+        value = rows.source[at]
+        uses = np.minimum(count_of_source(rows)[at], np.maximum(graph.versions[value], 1))
+        share = np.maximum(_SHARES * uses * graph.width_bytes[value] // np.maximum(near.readers[value], 1), 1)
+        total += csr_array((share, (number[task], tile[other])), total.shape)
+    row, order = (
+        np.repeat(np.arange(total.shape[0]), np.diff(total.indptr)),
+        np.lexsort((-total.indices, total.data)),
+    )
+    placed, tasks = tile.copy(), np.flatnonzero(is_task)
+    placed[tasks[row[order]]] = total.indices[order]  # the last one stays
+    return placed
 
 
 def _least(graph: AnyGraph, found: Iterator[_Placed], complete: bool) -> tuple[_Placed, float, int]:
