@@ -53,8 +53,7 @@ from commanalyzer.foundation.errors import FitError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.phase_times import Condition, PhaseTimes, Unit
 from commanalyzer.machine.placement import Placement
-from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import Topology
+from commanalyzer.machine.simulation.routes import Messages, Topology
 from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats, columns
@@ -258,9 +257,6 @@ def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionMod
     ]
     found = [least_squares(residual, start, loss="soft_l1", f_scale=0.1) for start in starts]
     return model(min(found, key=lambda result: float(result.cost)).x)
-
-
-ROUTED = ("LT", "D")
 
 
 def phase_metrics(

@@ -35,8 +35,13 @@ from commanalyzer.foundation.documents import Count, parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
-from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import Int64, Topology, near_placement, network_distances
+from commanalyzer.machine.simulation.routes import (
+    Int64,
+    Messages,
+    Topology,
+    near_placement,
+    network_distances,
+)
 from commanalyzer.machine.simulation.schedule import make_schedule
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
