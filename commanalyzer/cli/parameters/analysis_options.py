@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.machine_options import machine_options
-from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.request import (
     DEFAULT_NODES,
     EFFORTS,
@@ -29,7 +28,7 @@ division_options = options.all_of(
         "--decompose",
         multiple=True,
         metavar="RULE",
-        callback=lambda _context, _option, rules: _checked(rules),
+        type=options.rule,
         help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable.",
     ),
     click.option(
@@ -69,19 +68,6 @@ division_options = options.all_of(
         help="End looking for divisions after so long, with the best until then: 30, 2min.",
     ),
 )
-
-
-def _checked(rules: tuple[str, ...]) -> tuple[str, ...]:
-    """The rules, once each is known to be one."""
-    if rules:
-        from commanalyzer.division.regular.rules import parse_rule
-
-        for text in rules:
-            try:
-                parse_rule(text)
-            except CommAnalyzerError as error:
-                raise click.BadParameter(error.message) from error
-    return rules
 
 
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
@@ -179,7 +165,10 @@ _PROGRAM = options.all_of(
 
 
 class WithProgramArguments(click.Command):
-    """A command whose arguments after ``--`` belong to the analysed program."""
+    """A command whose arguments after ``--`` belong to the analysed program, or are a command to run."""
+
+    usage = "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]"
+    launcher = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set the program's arguments aside, parse the rest."""
@@ -190,8 +179,8 @@ class WithProgramArguments(click.Command):
         return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Mention the program's arguments."""
-        formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]")
+        """Mention what stands after ``--``."""
+        formatter.write_usage(ctx.command_path, self.usage, f"Usage: {self.launcher}")
 
 
 def program_arguments() -> tuple[str, ...]:
@@ -254,7 +243,7 @@ def models_of(choice: str) -> tuple[Model, ...]:
 
 def analysis_options(command: Callable[..., object]) -> Callable[..., object]:
     """Add everything that :func:`request_from` needs to a command."""
-    return _PROGRAM(division_options(machine_options(command)))
+    return _PROGRAM(division_options(options.machine_options(command)))
 
 
 def request_from(
