@@ -1,4 +1,4 @@
-"""Programs and designs: ``features``, ``patterns``, ``tasks``, ``learn``, ``predict``, ``compose`` and more."""
+"""Programs and designs: ``features``, ``patterns``, ``tasks``, ``learn``, ``predict``, ``compose``, ..."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.machine.measuring.communicator import Buffer, Communicator
+from commanalyzer.machine.measuring.communicator import Communicator
 
 IDLE = -1
 
@@ -117,13 +117,9 @@ def exchange_times(
 
     float64[rounds], seconds for all messages; NaN where this rank is idle.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
     times_s = np.full(pattern.num_rounds, np.nan)
-    for index in range(pattern.num_rounds):
-        target = int(pattern.targets[index, comm.rank])
-        source = int(pattern.sources[index, comm.rank])
-        receives, sends = _requests(comm, outgoing, incoming, target, source)
+    mine = (pattern.targets[:, comm.rank], pattern.sources[:, comm.rank])
+    for index, receives, sends in _rounds(comm, *mine, message_bytes, num_messages):
         _complete(comm, [*receives[:1], *sends[:1]])
         requests = [*receives, *sends]
         comm.barrier()
@@ -132,7 +128,6 @@ def exchange_times(
         comm.wait(requests)
         if requests:
             times_s[index] = comm.clock_s() - start_s
-        comm.release(requests)
     return times_s
 
 
@@ -212,13 +207,8 @@ def overhead_times(
     Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
     was not timed.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
     send_s, receive_s = np.full((2, len(partners)), np.nan)
-    for index, partner in enumerate(partners[:, comm.rank].tolist()):
-        is_sender = comm.rank < partner
-        target, source = (partner, IDLE) if is_sender else (IDLE, partner)
-        receives, sends = _requests(comm, outgoing, incoming, target, source)
+    for index, receives, sends in _rounds(comm, *_upwards(comm, partners), message_bytes, num_messages):
         comm.barrier()
         start_s = comm.clock_s()
         comm.start(sends)
@@ -231,7 +221,6 @@ def overhead_times(
         if receives:
             receive_s[index] = comm.clock_s() - start_s
         comm.wait(sends)
-        comm.release([*receives, *sends])
     return send_s, receive_s
 
 
@@ -242,12 +231,8 @@ def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num
 
     float64[rounds], seconds for all messages; NaN on the senders.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
     times_s = np.full(len(partners), np.nan)
-    for index, partner in enumerate(partners[:, comm.rank].tolist()):
-        target, source = (partner, IDLE) if comm.rank < partner else (IDLE, partner)
-        receives, sends = _requests(comm, outgoing, incoming, target, source)
+    for index, receives, sends in _rounds(comm, *_upwards(comm, partners), message_bytes, num_messages):
         comm.start(receives)
         comm.barrier()
         start_s = comm.clock_s()
@@ -255,7 +240,6 @@ def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num
         comm.wait([*receives, *sends])
         if receives:
             times_s[index] = comm.clock_s() - start_s
-        comm.release([*receives, *sends])
     return times_s
 
 
@@ -270,16 +254,11 @@ def overlapped_times(
 
     float64[rounds], seconds; NaN on the ranks that do not work.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((1, message_bytes), dtype=np.uint8)
+    mine, (targets, sources) = partners[:, comm.rank], _upwards(comm, partners)
+    roles = {"send": (targets, sources), "receive": (sources, targets), "exchange": (mine, mine)}
     times_s = np.full(len(partners), np.nan)
-    for index, partner in enumerate(partners[:, comm.rank].tolist()):
-        is_measured = partner != IDLE and (role == "exchange" or comm.rank < partner)
-        sends_here = role == "exchange" or (role == "send") == is_measured
-        receives_here = role == "exchange" or not sends_here
-        receives, sends = _requests(
-            comm, outgoing, incoming, partner if sends_here else IDLE, partner if receives_here else IDLE
-        )
+    for index, receives, sends in _rounds(comm, *roles[role], message_bytes, 1):
+        is_measured = mine[index] != IDLE and (role == "exchange" or comm.rank < mine[index])
         requests = [*receives, *sends]
         _complete(comm, requests)
         comm.barrier()
@@ -290,7 +269,6 @@ def overlapped_times(
         comm.wait(requests)
         if is_measured:
             times_s[index] = comm.clock_s() - start_s
-        comm.release(requests)
     return times_s
 
 
@@ -330,13 +308,26 @@ def timed(
     return times_s[warm_up:]
 
 
-def _requests(
-    comm: Communicator[R], outgoing: Buffer, incoming: Buffer, target: int, source: int
-) -> tuple[list[R], list[R]]:
-    """Receives and sends, one per row of ``incoming``; none for an idle partner."""
-    receives = [comm.prepare_receive(row, source) for row in incoming] if source != IDLE else []
-    sends = [comm.prepare_send(outgoing, target) for _ in incoming] if target != IDLE else []
-    return receives, sends
+def _rounds(
+    comm: Communicator[R], targets: Ranks, sources: Ranks, message_bytes: int, num_messages: int
+) -> Iterator[tuple[int, list[R], list[R]]]:
+    """Number, receives and sends of every round, freed when it is done; none of an idle partner.
+
+    ``targets``, ``sources``: int64[rounds], partners of this rank, ``IDLE`` for none.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
+    for index, (target, source) in enumerate(zip(targets.tolist(), sources.tolist(), strict=True)):
+        receives = [comm.prepare_receive(row, source) for row in incoming] if source != IDLE else []
+        sends = [comm.prepare_send(outgoing, target) for _ in incoming] if target != IDLE else []
+        yield index, receives, sends
+        comm.release([*receives, *sends])
+
+
+def _upwards(comm: Communicator[R], partners: Ranks) -> tuple[Ranks, Ranks]:
+    """int64[rounds] each, targets and sources of this rank where the lower rank of each pair sends."""
+    mine = partners[:, comm.rank]
+    return np.where(comm.rank < mine, mine, IDLE), np.where(comm.rank < mine, IDLE, mine)
 
 
 def _complete(comm: Communicator[R], requests: Sequence[R]) -> None:
