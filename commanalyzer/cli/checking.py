@@ -63,14 +63,14 @@ class _WithCommand(WithProgramArguments):
 
 
 @click.command(cls=_WithCommand)
-@click.option("-o", "--output", type=options.FILE, help="Save the result (*.cmz).")
+@options.file("-o", "--output", help="Save the result (*.cmz).")
 @click.option(
     "--region", default="", metavar="NAME", help="Mark or function that the result's matrix covers."
 )
 @click.option("--mpicc", default="", help="Compiler wrapper of the program's MPI, if not beside mpiexec.")
 @click.option("--timeout", "timeout_s", type=options.seconds, help="Limit of the run: 60, 10min.")
-@click.option("--profile", type=options.FILE, help="Save the ranks' communication (*.pisa).")
-@click.option("--all", "every", is_flag=True, help="Show every kind of call.")
+@options.file("--profile", help="Save the ranks' communication (*.pisa).")
+@options.flag("--all", "every", help="Show every kind of call.")
 @output_options("Only the table of regions.")
 def count_command(
     output: Path | None, profile: Path | None, every: bool, out: Outputs, **raw: options.Raw
@@ -108,16 +108,11 @@ def _names(text: str | tuple[str, ...]) -> tuple[str, ...]:
     "--workloads", type=_names, default="", metavar="NAMES", help="Workloads: heat2d,cg.  [default: all]"
 )
 @click.option("--nodes", type=options.nodes, default=(), help="Numbers of processes: 4,8.  [default: all]")
-@click.option("--quick", is_flag=True, help="Only the smallest size of each workload, on 4 or 8 processes.")
+@options.flag("--quick", help="Only the smallest size of each workload, on 4 or 8 processes.")
 @options.with_default("--jobs", type=click.IntRange(1), default=1, help="Cases to run side by side.")
-@click.option("--ablation", is_flag=True, help="Leave out one rule of the analysis after the other as well.")
+@options.flag("--ablation", help="Leave out one rule of the analysis after the other as well.")
 @options.with_default("--cases", type=options.FILE, default=_CASES, help="File that describes the cases.")
-@click.option(
-    "-o",
-    "--output",
-    type=options.FILE,
-    help=f"Directory for {_MARKDOWN} and {_HTML}, or one file (*.md, *.html).",
-)
+@options.file("-o", "--output", help=f"Directory for {_MARKDOWN} and {_HTML}, or one file (*.md, *.html).")
 @force_option
 @quiet_option("Only the tables; no progress.")
 @together(selection="commanalyzer.checking.validation.run:CaseSelection")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=WithProgramArguments)
-@click.option("--run", is_flag=True, help="Also interpret the program: measured mix and run-time features.")
+@options.flag("--run", help="Also interpret the program: measured mix and run-time features.")
 @interpreted_options
 @output_options("Do not say which file was written.")
 def features_command(request: AnalysisRequest, run: bool, out: Outputs) -> None:
@@ -76,12 +76,10 @@ def patterns_command(request: AnalysisRequest, out: Outputs) -> None:
     metavar="NAME",
     help="Executions of this function or marked region are the tasks, not kernel loops; repeatable.",
 )
-@click.option("--celerity", is_flag=True, help="Print accessor declarations for a port to SYCL/Celerity.")
-@click.option("--dot", type=options.FILE, help="Write the graph with repetitions folded, for Graphviz.")
-@click.option("--graphml", type=options.FILE, help="Write the whole graph as GraphML.")
-@click.option(
-    "--picture", type=options.FILE, help="Draw the graph with repetitions folded: *.svg, *.pdf or *.png."
-)
+@options.flag("--celerity", help="Print accessor declarations for a port to SYCL/Celerity.")
+@options.file("--dot", help="Write the graph with repetitions folded, for Graphviz.")
+@options.file("--graphml", help="Write the whole graph as GraphML.")
+@options.file("--picture", help="Draw the graph with repetitions folded: *.svg, *.pdf or *.png.")
 @interpreted_options
 @output_options("Only the kernels and their range mappers.")
 def tasks_command(
@@ -134,7 +132,7 @@ _SETS = ("all", "static", "runtime")
 
 @click.command()
 @click.argument("table", type=options.FILE)
-@click.option("-o", "--output", type=options.FILE, required=True, help="Model to write (*.npz).")
+@options.file("-o", "--output", required=True, help="Model to write (*.npz).")
 @click.option("--machine", default="", help="Only runs of this machine, where the table has several.")
 @options.with_default("--model", "kind", type=click.Choice(_KINDS), default="forest")
 @options.with_default(
@@ -147,14 +145,13 @@ _SETS = ("all", "static", "runtime")
 @click.option(
     "--pca", "components", type=click.IntRange(0), default=0, help="Principal components; the paper takes 6."
 )
-@click.option(
+@options.flag(
     "--no-search",
     "search",
-    is_flag=True,
     callback=lambda _context, _option, is_left_out: not is_left_out,
     help="Take the default parameters, no grid search.",
 )
-@click.option("--insight", is_flag=True, help="Also distances of kernels, ranked features, ablation.")
+@options.flag("--insight", help="Also distances of kernels, ranked features, ablation.")
 @output_options("Only say nothing but errors.")
 @together(how="commanalyzer.kernels.learning.training:TrainingOptions")
 def learn_command(
@@ -198,10 +195,8 @@ def learn_command(
     "--items", type=float, default=0.0, help="Work items of the largest kernel; its buffers grow alike."
 )
 @click.option("--kernel", "names", multiple=True, help="Only this kernel and its tasks; repeatable.")
-@click.option(
-    "--tasks", type=options.FILE, help="Task graph (of tasks --json): also the application of these tasks."
-)
-@click.option("--overheads", type=options.FILE, help="Overheads of range mappers, for Eq. 3.")
+@options.file("--tasks", help="Task graph (of tasks --json): also the application of these tasks.")
+@options.file("--overheads", help="Overheads of range mappers, for Eq. 3.")
 @click.option("--machine", default="", metavar="NAME|FILE", help="Machine, for what moving data takes.")
 @output_options("Do not say which file was written.")
 def predict_command(
@@ -267,7 +262,7 @@ def predict_command(
 @options.with_default(
     "--timeout", "timeout_s", type=options.seconds, default="10min", help="Limit of it all."
 )
-@click.option("-o", "--output", type=options.FILE, help="Save times and law (JSON), for compose.")
+@options.file("-o", "--output", help="Save times and law (JSON), for compose.")
 @output_options("Only the law.")
 @together(asked="commanalyzer.kernels.composition.measurement:BlockRequest")
 def measure_block_command(output: Path | None, out: Outputs, asked: BlockRequest) -> None:
@@ -296,7 +291,7 @@ def measure_block_command(output: Path | None, out: Outputs, asked: BlockRequest
 @click.option("--set", "counts", type=options.setting, multiple=True, help="Count: T=4; repeatable.")
 @click.option("--cores", type=click.IntRange(1), help="Threads that may run.")
 @click.option("--elements", type=click.IntRange(1), help="Elements of the stream.")
-@click.option("--figure", type=options.FILE, help="Draw the system with its times (.svg, .png).")
+@options.file("--figure", help="Draw the system with its times (.svg, .png).")
 @output_options("Only times and counts.")
 def compose_command(
     design: Path,

@@ -59,10 +59,8 @@ if TYPE_CHECKING:
     default="best",
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
-@click.option(
-    "--profile", type=options.FILE, help="Predict the throughput of each node count's share of this (*.pisa)."
-)
-@click.option("--processor", type=options.FILE, help="Core and caches (TOML), with --profile.")
+@options.file("--profile", help="Predict the throughput of each node count's share of this (*.pisa).")
+@options.file("--processor", help="Core and caches (TOML), with --profile.")
 @options.efficiency_option
 @output_options("Only the table.")
 def bound_command(
@@ -159,7 +157,7 @@ def model_command(
     type=click.IntRange(1),
     help="Nodes of a generated platform; the largest node count if left out.",
 )
-@click.option("--hosts", type=options.FILE, help="Hosts of a platform file to use, one per line.")
+@options.file("--hosts", help="Hosts of a platform file to use, one per line.")
 @options.with_default(
     "--placement",
     type=click.Choice(["order", "random", "near"]),
@@ -175,7 +173,7 @@ def model_command(
 @options.with_default(
     "--timeout", "timeout_s", type=options.seconds, default="10min", help="Limit of one simulation."
 )
-@click.option("--keep", type=options.FILE, help="New folder for platform, hosts and traces.")
+@options.file("--keep", help="New folder for platform, hosts and traces.")
 @output_options("Only the table; no progress.")
 def simulate_command(
     result: Path,
@@ -350,7 +348,7 @@ def machine_command() -> None:
 
 @machine_command.command("phases")
 @click.argument("table", type=options.FILE)
-@click.option("-o", "--output", required=True, type=options.FILE, help="Machine file to write (TOML).")
+@options.file("-o", "--output", required=True, help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--base", default="", metavar="NAME|FILE", help="Machine whose other parameters and units are kept."
@@ -419,7 +417,7 @@ def list_machines() -> None:
 
 @machine_command.command("show")
 @click.argument("machine", metavar="NAME|FILE")
-@click.option("--all", "every", is_flag=True, help="Also the values over node counts and message sizes.")
+@options.flag("--all", "every", help="Also the values over node counts and message sizes.")
 def show(machine: str, every: bool) -> None:
     """Print a published machine or a machine file."""
     from commanalyzer.machine.machine_file import load_machine
@@ -436,7 +434,7 @@ class _WithRun(WithProgramArguments):
 
 
 @machine_command.command("measure", cls=_WithRun)
-@click.option("-o", "--output", type=options.FILE, help="Machine file to write (TOML).")
+@options.file("-o", "--output", help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
@@ -456,9 +454,8 @@ class _WithRun(WithProgramArguments):
     help="Time for one measurement; it has fewer rounds (at least 6) if they take longer.",
 )
 @options.with_default("--seed", type=int, default=1, help="Seed of the random patterns.")
-@click.option(
+@options.file(
     "--program",
-    type=options.FILE,
     metavar="RESULT",
     help="Also the throughput of this analysed program (*.cmz), from runs of the command after --.",
 )
@@ -469,10 +466,9 @@ class _WithRun(WithProgramArguments):
     metavar="NAME|FILE",
     help="Machine whose parameters are kept where none is measured.",
 )
-@click.option(
+@options.flag(
     "--range-mappers",
     "range_mappers",
-    is_flag=True,
     help="Instead: overhead of every pair of range mappers (JSON), for predict.",
 )
 @options.with_default(
@@ -483,9 +479,8 @@ class _WithRun(WithProgramArguments):
     type=click.Choice(("star", "fat-tree", "torus", "dragonfly")),
     help="--range-mappers on a simulated network of the machine of --base.",
 )
-@click.option(
+@options.file(
     "--campaign",
-    type=options.FILE,
     metavar="TABLE",
     help="Measure communication phases instead, into this table (CSV); goes on where it was.",
 )
@@ -494,7 +489,7 @@ class _WithRun(WithProgramArguments):
 )
 @click.option("--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1.")
 @options.with_default("--allocation", default="1", help="Name of this job's nodes in the campaign.")
-@click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Only write a script of the campaign.")
+@options.file("--slurm", metavar="SCRIPT", help="Only write a script of the campaign.")
 @force_option
 @quiet_option("Only say which files were written.")
 @together(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=WithProgramArguments)
 @click.argument("sources", nargs=-1, required=True, type=options.FILE)
-@click.option("-o", "--output", type=options.FILE, help="Save the profile (*.pisa).")
+@options.file("-o", "--output", help="Save the profile (*.pisa).")
 @click.option("--name", default="", help="Name of the application.  [default: the first source's]")
 @click.option(
     "--scale",
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     default=True,
     help="Measure the parallelism of instructions, which takes most of the time.",
 )
-@click.option("--division", type=options.FILE, help="Result (*.cmz) whose division tells ranks apart.")
+@options.file("--division", help="Result (*.cmz) whose division tells ranks apart.")
 @click.option("--nodes", type=click.IntRange(1), help="Node count of the division.")
 @run_options
 @click.option("--memory-limit", type=options.size, help="Limit of the program's memory: 8GB.")
@@ -115,7 +115,7 @@ def profile_command(
 @click.command()
 @click.argument("profiles", nargs=-1, required=True, type=options.FILE)
 @options.class_options
-@click.option("--html", type=options.FILE, help="Write pictures of the classes to this page.")
+@options.file("--html", help="Write pictures of the classes to this page.")
 @output_options("Only the classes, without groups.")
 def classify_command(
     profiles: tuple[Path, ...],
@@ -158,13 +158,13 @@ def classify_command(
     multiple=True,
     help="Where: p=64,n=512; p=64,p=128 for both.",
 )
-@click.option("--test", "tests", multiple=True, type=options.FILE, help="Profiles to test with.")
-@click.option("--setup", type=options.FILE, help="Terms, types, constraints (TOML).")
-@click.option("--project", type=options.FILE, help="Folder for setup, classes and models.")
+@options.file("--test", "tests", multiple=True, help="Profiles to test with.")
+@options.file("--setup", help="Terms, types, constraints (TOML).")
+@options.file("--project", help="Folder for setup, classes and models.")
 @click.option("--only", multiple=True, help="Train this metric only; all others stay as they are.")
 @options.class_options
-@click.option("-o", "--output", type=options.FILE, help="Folder for extrapolated profiles.")
-@click.option("--html", type=options.FILE, help="Write tables and plots to this page.")
+@options.file("-o", "--output", help="Folder for extrapolated profiles.")
+@options.file("--html", help="Write tables and plots to this page.")
 @output_options("Only models to be inspected, and predictions.")
 @together(choices="commanalyzer.profiles.extrapolation.passes:Choices")
 def extrapolate_command(

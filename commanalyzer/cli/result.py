@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, required=True, type=options.FILE)
 @analysis_options
 @result_options("Save the result (*.cmz).")
-@click.option("-v", "--verbose", is_flag=True, help="Show compiler warnings and log messages.")
+@options.flag("-v", "--verbose", help="Show compiler warnings and log messages.")
 @together(out=Outputs)
 def analyze_command(
     sources: tuple[Path, ...],
@@ -110,7 +110,7 @@ def partition_command(
 @click.command()
 @click.argument("result", type=options.FILE)
 @click.option("--nodes", type=options.nodes, help="Node counts to show: 4,16; all if left out.")
-@click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
+@options.flag("--all", "every", help="Show every candidate decomposition.")
 @output_options("Only the table.")
 def show_command(result: Path, nodes: tuple[int, ...] | None, every: bool, out: Outputs) -> None:
     """Print the saved RESULT (*.cmz)."""
@@ -129,7 +129,7 @@ def show_command(result: Path, nodes: tuple[int, ...] | None, every: bool, out: 
 @options.with_default(
     "--format", "form", type=click.Choice(["text", "csv"]), default="text", help="Output form."
 )
-@click.option("--messages", is_flag=True, help="Messages instead of bytes (csv).")
+@options.flag("--messages", help="Messages instead of bytes (csv).")
 def matrix_command(
     result: Path, nodes: int | None, model: str, method: str, form: str, messages: bool
 ) -> None:
@@ -175,9 +175,7 @@ def why_command(result: Path, pair: tuple[int, ...], nodes: int | None, method: 
 
 @click.command(cls=WithProgramArguments)
 @click.option("--line", type=click.IntRange(1), help="Source line of the store to explain.")
-@click.option(
-    "--loops", is_flag=True, help="Instead, list the loops: which repeat without hooks, which do not, why."
-)
+@options.flag("--loops", help="Instead, list the loops: which repeat without hooks, which do not, why.")
 @options.with_default(
     "--occurrence", type=click.IntRange(1), default=1, help="Which execution of the line, from 1."
 )
@@ -246,7 +244,7 @@ FORMATS = (
 @click.command()
 @click.argument("result", type=options.FILE)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What to write.")
-@click.option("-o", "--output", type=options.FILE, required=True, help="File to write.")
+@options.file("-o", "--output", required=True, help="File to write.")
 @options.node_count_option
 @options.model_option
 @click.option(
@@ -256,7 +254,7 @@ FORMATS = (
     multiple=True,
     help="Further parameter of this run for Extra-P, such as n=256; repeatable.",
 )
-@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@options.flag("--force", help="Overwrite an existing file.")
 def export_command(
     result: Path,
     form: str,
@@ -319,7 +317,7 @@ class _Further:
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=options.FILE)
-@click.option("-o", "--output", type=options.FILE, required=True, help="Page to write (*.html).")
+@options.file("-o", "--output", required=True, help="Page to write (*.html).")
 @click.option(
     "--machine",
     "machine_names",
@@ -339,11 +337,8 @@ class _Further:
     multiple=True,
     help="Directory to look for source files in, besides the current one and the results'; repeatable.",
 )
-@click.option(
-    "--laws",
-    "laws_file",
-    type=options.FILE,
-    help="Scaling laws (of fit -o) to show and to project with, on the same machines.",
+@options.file(
+    "--laws", "laws_file", help="Scaling laws (of fit -o) to show and to project with, on the same machines."
 )
 @click.option(
     "--param",
@@ -361,23 +356,15 @@ class _Further:
 @click.option(
     "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
 )
-@click.option("--tasks", "tasks_file", type=options.FILE, help="Task graph (of tasks --json) to show.")
-@click.option(
-    "--training",
-    "training_file",
-    type=options.FILE,
-    help="What a model was trained on (of learn --insight --json) to show.",
+@options.file("--tasks", "tasks_file", help="Task graph (of tasks --json) to show.")
+@options.file(
+    "--training", "training_file", help="What a model was trained on (of learn --insight --json) to show."
 )
-@click.option(
-    "--allocations",
-    "allocations_file",
-    type=options.FILE,
-    help="Allocations (of advise --allocations --json) to show.",
+@options.file(
+    "--allocations", "allocations_file", help="Allocations (of advise --allocations --json) to show."
 )
-@click.option(
-    "--figures",
-    type=options.FILE,
-    help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
+@options.file(
+    "--figures", help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON."
 )
 @force_option
 @quiet_option("Say nothing.")

@@ -74,18 +74,12 @@ class _SweepCommand(WithProgramArguments):
     metavar="NAME=VALUES",
     help="n=64,128 or n=64..512x2; repeatable: all combinations.",
 )
-@click.option(
-    "--points", "points_file", type=options.FILE, help="CSV file of points instead: names in its first line."
-)
+@options.file("--points", "points_file", help="CSV file of points instead: names in its first line.")
 @click.option(
     "--args", "arguments", type=options.flags, default=(), help='Arguments of the program: "{n} 20".'
 )
-@click.option(
-    "-o",
-    "--output",
-    type=options.FILE,
-    metavar="DIR",
-    help="Directory for the results; a sweep found there is resumed.",
+@options.file(
+    "-o", "--output", metavar="DIR", help="Directory for the results; a sweep found there is resumed."
 )
 @click.option(
     "--jobs", type=click.IntRange(1), help="Points at a time on this machine.  [default: its cores]"
@@ -95,11 +89,11 @@ class _SweepCommand(WithProgramArguments):
     type=options.size,
     help="Memory of all points at a time: 16GB.  [default: 80% of what is free]",
 )
-@click.option("--mpi", is_flag=True, help="On the ranks of: mpiexec -n RANKS commanalyzer sweep ...")
+@options.flag("--mpi", help="On the ranks of: mpiexec -n RANKS commanalyzer sweep ...")
 @click.option("--dask", default="", metavar="ADDRESS", help="On the workers of this Dask scheduler.")
-@click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Write a script: an array task per point.")
-@click.option("--pbs", type=options.FILE, metavar="SCRIPT", help="The same for PBS.")
-@click.option("--lsf", type=options.FILE, metavar="SCRIPT", help="The same for LSF.")
+@options.file("--slurm", metavar="SCRIPT", help="Write a script: an array task per point.")
+@options.file("--pbs", metavar="SCRIPT", help="The same for PBS.")
+@options.file("--lsf", metavar="SCRIPT", help="The same for LSF.")
 @click.option(
     *("--batch-options", "--slurm-options", "batch_options"),
     type=options.flags,
@@ -107,11 +101,9 @@ class _SweepCommand(WithProgramArguments):
     help='Further directives of the script: "--mem=8G --time=1:00:00".',
 )
 @click.option("--task", type=click.IntRange(0), hidden=True, help="Analyse one point of a prepared sweep.")
-@click.option(
-    "--gather", type=options.FILE, metavar="DIR", help="Only write the table of the points finished in DIR."
-)
-@click.option("--retry-failed", is_flag=True, help="Analyse points again that failed before.")
-@click.option("--force", is_flag=True, help="Overwrite an existing script.")
+@options.file("--gather", metavar="DIR", help="Only write the table of the points finished in DIR.")
+@options.flag("--retry-failed", help="Analyse points again that failed before.")
+@options.flag("--force", help="Overwrite an existing script.")
 @analysis_options
 @quiet_option("Only the table; no progress.")
 @together(where=_Where)
@@ -290,9 +282,9 @@ def _position(text: str) -> tuple[str, int]:
 )
 @options.at_option("targets", "Also predict at p=1024,n=6144; repeatable.")
 @click.option("--extra-p", "extra_p", default="", metavar="COMMAND", help="Ask Extra-P for a second opinion.")
-@click.option("--import", "imported", type=options.FILE, help="Compare with the models of an .extra-p file.")
-@click.option("-o", "--output", type=options.FILE, help="Save the laws (JSON), for advise and report.")
-@click.option("--export", "exported", type=options.FILE, help="Write the data for Extra-P: .jsonl or .txt.")
+@options.file("--import", "imported", help="Compare with the models of an .extra-p file.")
+@options.file("-o", "--output", help="Save the laws (JSON), for advise and report.")
+@options.file("--export", "exported", help="Write the data for Extra-P: .jsonl or .txt.")
 @output_options("Only the laws.")
 def fit_command(
     inputs: tuple[Path, ...],
@@ -423,8 +415,8 @@ def _export(seen: Observations, laws: Sequence[Law], path: Path) -> None:
 @click.option("--least-nodes", type=click.IntRange(1), default=1, help="Fewest nodes of the queue.")
 @click.option("--most-nodes", type=click.IntRange(1), help="Most nodes of the queue.")
 @click.option("--budget", type=float, help="Core-hours to spend at most.")
-@click.option("--whole-nodes", is_flag=True, help="Core-hours count all cores of a node.")
-@click.option("--all", "every", is_flag=True, help="Show all configurations, not only the front.")
+@options.flag("--whole-nodes", help="Core-hours count all cores of a node.")
+@options.flag("--all", "every", help="Show all configurations, not only the front.")
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
 @options.with_default("--cores", type=click.IntRange(1), default=1, help="Cores per node, for core-hours.")
 @options.machine_and_latency_options

@@ -31,9 +31,7 @@ division_options = options.all_of(
         type=options.rule,
         help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable.",
     ),
-    click.option(
-        "--owner-map", type=options.FILE, help="Also count these owners: CSV (object,index,part) or .npy."
-    ),
+    options.file("--owner-map", help="Also count these owners: CSV (object,index,part) or .npy."),
     options.with_default(
         "--imbalance",
         type=float,
@@ -71,14 +69,14 @@ division_options = options.all_of(
 
 
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
-allow_failure_option = click.option(
-    "--allow-failure", is_flag=True, help="Analyse a program that ends with another status than 0, too."
+allow_failure_option = options.flag(
+    "--allow-failure", help="Analyse a program that ends with another status than 0, too."
 )
 cc_option = click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
 cflags_option = click.option(
     "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
 )
-stdin_option = click.option("--stdin", type=options.FILE, help="File for the program's standard input.")
+stdin_option = options.file("--stdin", help="File for the program's standard input.")
 run_options = options.all_of(
     cc_option,
     click.option(
@@ -98,7 +96,7 @@ model_options = options.all_of(
     ),
     options.with_default("--high", type=float, default=0.9, help="Threshold of the singleton scores."),
 )
-check_option = click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
+check_option = options.flag("--check", help="Verify conservation laws on the way.")
 _PROGRAM = options.all_of(
     click.option(
         "--nodes",
@@ -126,11 +124,10 @@ _PROGRAM = options.all_of(
     ),
     click.option("--private", multiple=True, metavar="NAME", help="Memory elements use in turn; repeatable."),
     click.option("--shared", multiple=True, metavar="NAME", help="Memory that holds an array; repeatable."),
-    click.option(
+    options.file(
         "--library-model",
         "library_models",
         multiple=True,
-        type=options.FILE,
         help="TOML file that says what further library functions do; repeatable.",
     ),
     run_options,

@@ -60,6 +60,16 @@ def all_of(*added: Callable[[Command], Command]) -> Callable[[Command], Command]
     return decorate
 
 
+def file(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """Option that names a file or folder."""
+    return click.option(*names, type=FILE, **settings)
+
+
+def flag(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """Option without a value."""
+    return click.option(*names, is_flag=True, **settings)
+
+
 class_options = all_of(
     click.option(
         "--method",

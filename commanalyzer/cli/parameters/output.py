@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
-force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
+force_option = options.flag("--force", help="Overwrite existing files.")
 
 
 def quiet_option(text: str) -> Callable[[Command], Command]:
     """Option ``quiet``; ``text`` says what is still shown."""
-    return click.option("-q", "--quiet", is_flag=True, help=text)
+    return options.flag("-q", "--quiet", help=text)
 
 
 def result_options(saved: str) -> Callable[[Command], Command]:
     """Add ``--output`` with its text, ``--json``, ``--force``, ``--all``, ``--jobs`` and ``--quiet``."""
     return options.all_of(
-        click.option("-o", "--output", type=options.FILE, help=saved),
+        options.file("-o", "--output", help=saved),
         json_option,
         force_option,
-        click.option("--all", "every", is_flag=True, help="Show every candidate decomposition."),
+        options.flag("--all", "every", help="Show every candidate decomposition."),
         click.option(
             "--jobs",
             type=click.IntRange(1),
