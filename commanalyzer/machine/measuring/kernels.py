@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.machine.measuring.communicator import Communicator
+from commanalyzer.machine.measuring.mpi import MpiCommunicator, Request
 
 IDLE = -1
 
@@ -104,12 +104,11 @@ def _permutations(num_ranks: int, num_rounds: int, seed: int | list[int]) -> Ran
 Times = NDArray[np.float64]
 Role = Literal["send", "receive", "exchange"]
 Collective = Literal["allreduce", "bcast"]
-R = TypeVar("R")
 _DOUBLE_BYTES = 8
 
 
 def exchange_times(
-    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_messages: int
+    comm: MpiCommunicator, pattern: ExchangePattern, message_bytes: int, num_messages: int
 ) -> Times:
     """Time of ``num_messages`` messages per direction that are all under way at once, per round.
 
@@ -132,7 +131,7 @@ def exchange_times(
 
 
 def pattern_times(
-    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_repetitions: int
+    comm: MpiCommunicator, pattern: ExchangePattern, message_bytes: int, num_repetitions: int
 ) -> Times:
     """Time of a phase in which every round of the pattern is a message, all under way at once.
 
@@ -154,7 +153,7 @@ def pattern_times(
     return times_s
 
 
-def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int) -> Times:
+def round_trip_times(comm: MpiCommunicator, partners: Ranks, message_bytes: int) -> Times:
     """Time of a message to the partner and back, per round, on the lower rank of each pair.
 
     One round trip that is not timed goes before each timed one.
@@ -183,7 +182,7 @@ def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int)
     return times_s
 
 
-def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> Times:
+def call_times(comm: MpiCommunicator, num_calls: int, num_repetitions: int) -> Times:
     """Time of one call that sends nothing, float64[repetitions], seconds."""
     buffer = np.zeros(1, dtype=np.uint8)
 
@@ -195,7 +194,7 @@ def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> T
 
 
 def overhead_times(
-    comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int
+    comm: MpiCommunicator, partners: Ranks, message_bytes: int, num_messages: int
 ) -> tuple[Times, Times]:
     """Time that the processor needs to post sends, and to take in messages that have arrived.
 
@@ -224,7 +223,7 @@ def overhead_times(
     return send_s, receive_s
 
 
-def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int) -> Times:
+def stream_times(comm: MpiCommunicator, partners: Ranks, message_bytes: int, num_messages: int) -> Times:
     """Time until ``num_messages`` small messages, sent at once, are there; on the higher rank of each pair.
 
     ``partners``: int64[rounds, ranks], partner of each rank.
@@ -244,7 +243,7 @@ def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num
 
 
 def overlapped_times(
-    comm: Communicator[R], partners: Ranks, role: Role, message_bytes: int, work_units: int
+    comm: MpiCommunicator, partners: Ranks, role: Role, message_bytes: int, work_units: int
 ) -> Times:
     """Time of post, work, wait, per round, on the rank that works.
 
@@ -272,13 +271,13 @@ def overlapped_times(
     return times_s
 
 
-def work_times(comm: Communicator[R], work_units: int, num_repetitions: int) -> Times:
+def work_times(comm: MpiCommunicator, work_units: int, num_repetitions: int) -> Times:
     """Time of the work alone, float64[repetitions], seconds."""
     return timed(comm, num_repetitions, lambda: comm.work(work_units), warm_up=0)
 
 
 def collective_times(
-    comm: Communicator[R], operation: Collective, message_bytes: int, num_repetitions: int
+    comm: MpiCommunicator, operation: Collective, message_bytes: int, num_repetitions: int
 ) -> Times:
     """Time of one collective operation, per repetition, on this rank.
 
@@ -296,7 +295,7 @@ def collective_times(
 
 
 def timed(
-    comm: Communicator[R], num_repetitions: int, action: Callable[[], object], *, warm_up: int = 1
+    comm: MpiCommunicator, num_repetitions: int, action: Callable[[], object], *, warm_up: int = 1
 ) -> Times:
     """float64[repetitions], seconds of an action behind a barrier, after ``warm_up`` that are not timed."""
     times_s = np.empty(num_repetitions + warm_up)
@@ -309,8 +308,8 @@ def timed(
 
 
 def _rounds(
-    comm: Communicator[R], targets: Ranks, sources: Ranks, message_bytes: int, num_messages: int
-) -> Iterator[tuple[int, list[R], list[R]]]:
+    comm: MpiCommunicator, targets: Ranks, sources: Ranks, message_bytes: int, num_messages: int
+) -> Iterator[tuple[int, list[Request], list[Request]]]:
     """Number, receives and sends of every round, freed when it is done; none of an idle partner.
 
     ``targets``, ``sources``: int64[rounds], partners of this rank, ``IDLE`` for none.
@@ -324,18 +323,18 @@ def _rounds(
         comm.release([*receives, *sends])
 
 
-def _upwards(comm: Communicator[R], partners: Ranks) -> tuple[Ranks, Ranks]:
+def _upwards(comm: MpiCommunicator, partners: Ranks) -> tuple[Ranks, Ranks]:
     """int64[rounds] each, targets and sources of this rank where the lower rank of each pair sends."""
     mine = partners[:, comm.rank]
     return np.where(comm.rank < mine, mine, IDLE), np.where(comm.rank < mine, IDLE, mine)
 
 
-def _complete(comm: Communicator[R], requests: Sequence[R]) -> None:
+def _complete(comm: MpiCommunicator, requests: Sequence[Request]) -> None:
     comm.start(requests)
     comm.wait(requests)
 
 
-def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
+def pairwise_times(comm: MpiCommunicator, comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
     """Time of a round in which every pair of ranks exchanges its own number of bytes, all at once.
 
     ``comm_bytes``: int64[p, p], from the rank of the row to that of the column. One round before is not
