@@ -55,7 +55,7 @@ def compare_command(predicted: Path, counted: Path, out: Outputs, **given: optio
     from commanalyzer.result.artifacts import load
 
     found = load(predicted).compare(load(counted), **given)  # options are its arguments
-    out.emit(lambda: comparison_text(found), lambda console: show_comparison(found, console, quiet=out.quiet))
+    out.present(found, comparison_text, show_comparison)
 
 
 class _WithCommand(WithProgramArguments):

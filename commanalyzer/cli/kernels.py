@@ -62,7 +62,7 @@ def patterns_command(request: AnalysisRequest, out: Outputs) -> None:
     _, module = compile_request(request)
     given = b"" if request.stdin is None else request.stdin.read_bytes()
     found = find_patterns(module, request.arguments, given)
-    out.emit(lambda: patterns_json(found), lambda console: show_patterns(found, console, quiet=out.quiet))
+    out.present(found, patterns_json, show_patterns)
 
 
 @click.command(cls=WithProgramArguments)
@@ -277,11 +277,7 @@ def measure_block_command(output: Path | None, out: Outputs, asked: BlockRequest
     block = measure_block(asked)
     if output is not None:
         save_block(block, output, force=out.force)
-    out.emit(
-        lambda: block_json(block),
-        lambda console: show_block(block, console, quiet=out.quiet),
-        saved=(output,),
-    )
+    out.present(block, block_json, show_block, (output,))
 
 
 @click.command()
@@ -330,8 +326,4 @@ def compose_command(
         from commanalyzer.report.kernels.composition_text import save_system
 
         save_system(found, figure, force=out.force)
-    out.emit(
-        lambda: answer_json(found),
-        lambda console: show_answer(found, console, quiet=out.quiet),
-        saved=(figure,),
-    )
+    out.present(found, answer_json, show_answer, (figure,))

@@ -253,11 +253,7 @@ def _simulate(
         simulation = simulate(found, chosen, network, how, progress)
     provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
     report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
-    out.emit(
-        lambda: simulation_text(report),
-        lambda console: show_simulation(report, console, quiet=out.quiet),
-        saved=(how.keep,),
-    )
+    out.present(report, simulation_text, show_simulation, (how.keep,))
 
 
 @dataclass(frozen=True, slots=True)

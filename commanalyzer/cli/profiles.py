@@ -105,11 +105,7 @@ def profile_command(
         profile = rank_profiles(profile, divided, divided.decomposition(nodes or divided.nodes[0]))
     if output is not None:
         write_text(output, profile_text(profile), force=out.force)
-    out.emit(
-        lambda: profile_text(profile),
-        lambda console: show_profile(profile, console, quiet=out.quiet),
-        (output,),
-    )
+    out.present(profile, profile_text, show_profile, (output,))
 
 
 @click.command()
@@ -143,9 +139,7 @@ def classify_command(
         from commanalyzer.report.profiles.extrapolation_page import classes_page
 
         write_text(html, render_page(classes_page(found, runs)), force=out.force)
-    out.emit(
-        lambda: classes_json(found), lambda console: show_classes(found, console, quiet=out.quiet), (html,)
-    )
+    out.present(found, classes_json, show_classes, (html,))
 
 
 @click.command()

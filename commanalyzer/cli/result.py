@@ -170,7 +170,7 @@ def why_command(result: Path, pair: tuple[int, ...], nodes: int | None, method: 
     from commanalyzer.result.causes import causes_of
 
     found = causes_of(load(result), nodes, (pair[0], pair[1]) if pair else None, method=method)
-    out.emit(lambda: causes_json(found), lambda console: show_causes(found, console, quiet=out.quiet))
+    out.present(found, causes_json, show_causes)
 
 
 @click.command(cls=WithProgramArguments)
@@ -222,10 +222,7 @@ def diff_command(before: Path, after: Path, limit: float | None, out: Outputs, *
 
     text_of = shown.texts_in((Path(), before.parent, after.parent))
     found = differences(load(before), load(after), text_of=text_of, **given)  # options are its arguments
-    out.emit(
-        lambda: shown.differences_json(found),
-        lambda console: shown.show_differences(found, console, quiet=out.quiet),
-    )
+    out.present(found, shown.differences_json, shown.show_differences)
     if found[0].left_out:
         click.echo(found[0].left_out, err=True)
     worst = max(found, key=lambda item: item.comm_bytes.ratio)

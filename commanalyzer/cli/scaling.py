@@ -468,4 +468,4 @@ def advise_command(
         deadline_s=deadline,
         cores=cores,
     )
-    out.emit(lambda: projection_json(report), lambda to: show_projection(report, to, quiet=out.quiet))
+    out.present(report, projection_json, show_projection)
