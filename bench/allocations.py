@@ -7,7 +7,7 @@ by several processes.
 
 Phase models are fitted to a campaign on up to 128 nodes of networks with 1,024, and tested on the halos of
 stencil3d, hydro3d and cg on up to 1,024 nodes x 8 processes. Truth is the flow model of
-commanalyzer.machine.simulation.flows; where SimGrid is installed, the flow model is compared with it on 64
+bench.flow_model; where SimGrid is installed, the flow model is compared with it on 64
 processes.
 """
 
@@ -25,16 +25,15 @@ import numpy as np
 from rich.console import Console
 
 from bench.allocations_document import document
+from bench.flow_model import phase_time
 from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, campaign_points
 from commanalyzer.machine.phase_times import conditions_text
 from commanalyzer.machine.placement import Placement, on_nodes
-from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
-from commanalyzer.machine.simulation.routes import Floats, Int64, Topology, make_network
+from commanalyzer.machine.simulation.routes import Floats, Int64, Messages, Topology, make_network
 from commanalyzer.scaling.allocations.campaign import CampaignData, fit_areas, pattern_messages
 from commanalyzer.scaling.allocations.decisions import ComputeRates, Configurations
 from commanalyzer.scaling.allocations.metrics import (
-    ROUTED,
     AreaModel,
     InjectionModel,
     PhaseModel,
@@ -185,7 +184,7 @@ def fitted(network: Topology) -> tuple[AreaModel, AreaModel, InjectionModel]:
         metrics.append(phase_metrics(messages, placement, units, network))
         times.append(time_s)
     table, seconds = in_columns(metrics), np.array(times)
-    plain = {name: values for name, values in table.items() if name not in ROUTED}
+    plain = {name: values for name, values in table.items() if name not in ("LT", "D")}
     shape = [unit.name for unit in units]
     return (
         fit_areas(CampaignData(table, seconds), shape),

@@ -35,7 +35,7 @@ us per send and receive. They are tested on halos (by formula) of stencil3d, hyd
 per step) and cg (two sums per iteration), three sizes each
 (two with --quick), on 16 to 1,024 nodes x 1 to 8 processes, on
 consecutive nodes, and one size also on other random fragments than those of the campaign. **Truth
-is this package's flow model** (`machine/simulation/flows.py`), not SimGrid itself, which replays each
+is the flow model of the benchmarks** (`bench/flow_model.py`), not SimGrid itself, which replays each
 rank as a thread: 256 nodes x 4 processes took it 29 s per phase. How the two agree is shown below.
 
 ## Communication time within 25 % and 50 %

@@ -20,19 +20,19 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
     "checking": 1_608,
-    "cli": 3_561,
+    "cli": 3_232,
     "communication": 2_908,
     "division": 6_852,
     "foundation": 1_114,
     "graph": 5_583,
-    "kernels": 6_627,
-    "machine": 4_862,
+    "kernels": 6_625,
+    "machine": 4_542,
     "profiles": 4_800,
-    "program": 8_937,
+    "program": 8_933,
     "recording": 10_827,
-    "report": 6_999,
+    "report": 6_989,
     "result": 2_546,
-    "scaling": 5_886,
+    "scaling": 5_854,
     ".": 766,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_621,
+    "tests": 41_620,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -97,9 +97,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _ROOM:
             return None
-        command = importlib.import_module(_module(cmd_name)).command
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{_module(cmd_name)}.command is not a command")
+        module = importlib.import_module(f"commanalyzer.cli.{_ROOM[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         command.name = cmd_name  # the documentation's headings
         return command
 
@@ -119,10 +118,6 @@ class _LazyGroup(click.Group):
                 formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
         with formatter.section("Compilers"):
             formatter.write_dl(list(_COMPILERS.items()))
-
-
-def _module(command: str) -> str:
-    return f"commanalyzer.cli.{_ROOM[command]}.{command.replace('-', '_')}"
 
 
 def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
@@ -200,24 +195,21 @@ def _run(arguments: list[str]) -> int:
 
 def _report(error: CommAnalyzerError) -> int:
     click.echo(f"error: {error.text}", err=True)
-    if error.exit_code == EXIT_INTERNAL:
-        click.echo("  this is a bug of commanalyzer, please report it", err=True)
-        _trace(error)
-    return error.exit_code
+    return _bug(error) if error.exit_code == EXIT_INTERNAL else error.exit_code
 
 
 def _internal(error: Exception) -> int:
     click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+    return _bug(error)
+
+
+def _bug(error: Exception) -> int:
     click.echo("  this is a bug of commanalyzer, please report it", err=True)
-    _trace(error)
-    return EXIT_INTERNAL
-
-
-def _trace(error: Exception) -> None:
     if os.environ.get("COMMANALYZER_DEBUG"):
         click.echo("".join(traceback.format_exception(error)), err=True)
     else:
         click.echo("  hint: COMMANALYZER_DEBUG=1 shows where", err=True)
+    return EXIT_INTERNAL
 
 
 def _silence_stdout() -> None:

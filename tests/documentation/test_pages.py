@@ -9,7 +9,7 @@ import click
 import pytest
 
 from commanalyzer.cli.main import group
-from commanalyzer.cli.result.export import FORMATS
+from commanalyzer.cli.result import FORMATS
 from tests.native import ROOT
 from tests.tiers import EXTENDED
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from bench.flow_model import phase_time
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.machine.measuring import phase_campaign
 from commanalyzer.machine.measuring.mpi import world
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.flows import phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters
 from commanalyzer.machine.simulation.routes import make_network
 from commanalyzer.scaling.allocations.campaign import pattern_messages

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.machine.measuring.communicator import Buffer
+from commanalyzer.machine.measuring.mpi import Buffer
 
 NAME = ctypes.util.find_library("simgrid")
 # Handles, constants and the functions that start ranks are those of this release.
@@ -45,7 +45,7 @@ Request = ctypes.c_void_p
 
 
 class SmpiCommunicator:
-    """See :class:`.communicator.Communicator`; one unit of work is 1 us at 1 GFlop/s."""
+    """In the place of :class:`.mpi.MpiCommunicator`; one unit of work is 1 us at 1 GFlop/s."""
 
     def __init__(self, library: _Library, handle: ctypes.c_void_p) -> None:
         self.library = library

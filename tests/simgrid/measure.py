@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.measuring.hosts import RankPlace
@@ -33,7 +34,7 @@ def main(folder: Path) -> None:
         elif job["mpi4py"]:
             series = measure_network(_real_communicator(comm), plan, SilentProgress())
         else:
-            series = measure_network(comm, plan, SilentProgress())
+            series = measure_network(cast(MpiCommunicator, comm), plan, SilentProgress())
         if comm.rank == 0:
             write_samples(folder / "samples.json.gz", series, {})
 
@@ -47,7 +48,7 @@ def main(folder: Path) -> None:
     os._exit(1 if failures else 0)
 
 
-def _on_host(comm: SmpiCommunicator, host: str) -> SmpiCommunicator:
+def _on_host(comm: SmpiCommunicator, host: str) -> MpiCommunicator:
     """The communicator, where this rank says that it runs on ``host``."""
 
     class WithHosts(SmpiCommunicator):
@@ -56,7 +57,7 @@ def _on_host(comm: SmpiCommunicator, host: str) -> SmpiCommunicator:
                 text = replace(RankPlace.from_text(text), host=host).to_text()
             return super().gather_texts(text)
 
-    return WithHosts(comm.library, comm.handle)
+    return cast(MpiCommunicator, WithHosts(comm.library, comm.handle))
 
 
 def _campaign(comm: SmpiCommunicator, folder: Path, fields: dict[str, list[int]], hosts: list[str]) -> None:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from bench.flow_model import phase_time
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.measuring.phase_campaign import CampaignPoint
 from commanalyzer.machine.placement import Placement, on_nodes
-from commanalyzer.machine.simulation.flows import Messages, phase_time
 from commanalyzer.machine.simulation.platforms import LinkParameters, Platform, make_platform
-from commanalyzer.machine.simulation.routes import Int64, Topology, network_of, placed
+from commanalyzer.machine.simulation.routes import Int64, Messages, Topology, network_of, placed
 from commanalyzer.machine.simulation.schedule import joined, replay, transfers
 from commanalyzer.scaling.allocations.campaign import pattern_messages
 from commanalyzer.scaling.allocations.workload import Halo

@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.machine_options import machine_options
-from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.request import (
     DEFAULT_NODES,
     EFFORTS,
@@ -29,12 +28,10 @@ division_options = options.all_of(
         "--decompose",
         multiple=True,
         metavar="RULE",
-        callback=lambda _context, _option, rules: _checked(rules),
+        type=options.rule,
         help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable.",
     ),
-    click.option(
-        "--owner-map", type=options.FILE, help="Also count these owners: CSV (object,index,part) or .npy."
-    ),
+    options.file("--owner-map", help="Also count these owners: CSV (object,index,part) or .npy."),
     options.with_default(
         "--imbalance",
         type=float,
@@ -71,28 +68,15 @@ division_options = options.all_of(
 )
 
 
-def _checked(rules: tuple[str, ...]) -> tuple[str, ...]:
-    """The rules, once each is known to be one."""
-    if rules:
-        from commanalyzer.division.regular.rules import parse_rule
-
-        for text in rules:
-            try:
-                parse_rule(text)
-            except CommAnalyzerError as error:
-                raise click.BadParameter(error.message) from error
-    return rules
-
-
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
-allow_failure_option = click.option(
-    "--allow-failure", is_flag=True, help="Analyse a program that ends with another status than 0, too."
+allow_failure_option = options.flag(
+    "--allow-failure", help="Analyse a program that ends with another status than 0, too."
 )
 cc_option = click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
 cflags_option = click.option(
     "--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'
 )
-stdin_option = click.option("--stdin", type=options.FILE, help="File for the program's standard input.")
+stdin_option = options.file("--stdin", help="File for the program's standard input.")
 run_options = options.all_of(
     cc_option,
     click.option(
@@ -112,7 +96,7 @@ model_options = options.all_of(
     ),
     options.with_default("--high", type=float, default=0.9, help="Threshold of the singleton scores."),
 )
-check_option = click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
+check_option = options.flag("--check", help="Verify conservation laws on the way.")
 _PROGRAM = options.all_of(
     click.option(
         "--nodes",
@@ -140,11 +124,10 @@ _PROGRAM = options.all_of(
     ),
     click.option("--private", multiple=True, metavar="NAME", help="Memory elements use in turn; repeatable."),
     click.option("--shared", multiple=True, metavar="NAME", help="Memory that holds an array; repeatable."),
-    click.option(
+    options.file(
         "--library-model",
         "library_models",
         multiple=True,
-        type=options.FILE,
         help="TOML file that says what further library functions do; repeatable.",
     ),
     run_options,
@@ -179,7 +162,10 @@ _PROGRAM = options.all_of(
 
 
 class WithProgramArguments(click.Command):
-    """A command whose arguments after ``--`` belong to the analysed program."""
+    """A command whose arguments after ``--`` belong to the analysed program, or are a command to run."""
+
+    usage = "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]"
+    launcher = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set the program's arguments aside, parse the rest."""
@@ -190,8 +176,8 @@ class WithProgramArguments(click.Command):
         return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Mention the program's arguments."""
-        formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]")
+        """Mention what stands after ``--``."""
+        formatter.write_usage(ctx.command_path, self.usage, f"Usage: {self.launcher}")
 
 
 def program_arguments() -> tuple[str, ...]:
@@ -254,7 +240,7 @@ def models_of(choice: str) -> tuple[Model, ...]:
 
 def analysis_options(command: Callable[..., object]) -> Callable[..., object]:
     """Add everything that :func:`request_from` needs to a command."""
-    return _PROGRAM(division_options(machine_options(command)))
+    return _PROGRAM(division_options(options.machine_options(command)))
 
 
 def request_from(

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import click
 
@@ -24,24 +25,25 @@ if TYPE_CHECKING:
     from commanalyzer.foundation.progress import Progress
     from commanalyzer.result.results import AnalysisResult
 
+T = TypeVar("T", contravariant=True)
 json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
-force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
+force_option = options.flag("--force", help="Overwrite existing files.")
 
 
 def quiet_option(text: str) -> Callable[[Command], Command]:
     """Option ``quiet``; ``text`` says what is still shown."""
-    return click.option("-q", "--quiet", is_flag=True, help=text)
+    return options.flag("-q", "--quiet", help=text)
 
 
 def result_options(saved: str) -> Callable[[Command], Command]:
     """Add ``--output`` with its text, ``--json``, ``--force``, ``--all``, ``--jobs`` and ``--quiet``."""
     return options.all_of(
-        click.option("-o", "--output", type=options.FILE, help=saved),
+        options.file("-o", "--output", help=saved),
         json_option,
         force_option,
-        click.option("--all", "every", is_flag=True, help="Show every candidate decomposition."),
+        options.flag("--all", "every", help="Show every candidate decomposition."),
         click.option(
             "--jobs",
             type=click.IntRange(1),
@@ -83,6 +85,13 @@ def together(**kinds: type | str) -> Callable[[Command], Command]:
         return cast(Command, with_values)
 
     return decorate
+
+
+class Shows(Protocol[T]):
+    """What prints something for people."""
+
+    def __call__(self, found: T, console: Console, /, *, quiet: bool) -> None:
+        """Print ``found``, or only what matters most if ``quiet``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,12 @@ class Outputs:
             if path is not None and not self.quiet:
                 click.echo(f"wrote {path}", err=self.is_document)
 
+    def present(
+        self, found: T, document: Callable[[T], str], show: Shows[T], saved: Sequence[Path | None] = ()
+    ) -> None:
+        """Write and show what was ``found``, as :meth:`emit` says; ``show`` is told of ``--quiet``."""
+        self.emit(lambda: document(found), lambda console: show(found, console, quiet=self.quiet), saved)
+
 
 def output_options(quiet: str) -> Callable[[Command], Command]:
     """Add ``--json``, ``--force``, and ``--quiet`` with its text; the command takes ``out``."""
@@ -155,8 +170,4 @@ def emit(result: AnalysisResult, output: Path | None, out: Outputs, *, every: bo
         from commanalyzer.result.artifacts import save
 
         save(result, output, force=out.force)
-    out.emit(
-        lambda: json_text(result),
-        lambda console: show_result(result, console, quiet=out.quiet, every=every),
-        (output,),
-    )
+    out.present(result, json_text, partial(show_result, every=every), (output,))

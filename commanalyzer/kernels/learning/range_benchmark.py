@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +38,8 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper, parse_mapper
-from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import pairwise_times, timed
+from commanalyzer.machine.measuring.mpi import MpiCommunicator
 from commanalyzer.machine.simulation.platforms import Platform
 from commanalyzer.machine.simulation.schedule import joined, replay, transfers
 
@@ -172,7 +171,6 @@ def _volumes(a: Int64, b: Int64) -> Int64:
     return np.asarray(np.maximum(common[..., 1] - common[..., 0], 0).prod(axis=-1))
 
 
-R = TypeVar("R")
 FLOAT_BYTES = 4
 _LOADS_AND_STORE = 3  # of an addition of two matrices, per element
 MOST_BYTES = 1 << 31  # that one rank sends and receives, else the benchmark takes memory that is not there
@@ -197,7 +195,7 @@ def pair_matrices(elements: int, num_nodes: int) -> dict[tuple[str, str], Int64]
 
 
 def measure_on_ranks(
-    comm: Communicator[R], elements: int, repetitions: int, progress: Progress, name: str
+    comm: MpiCommunicator, elements: int, repetitions: int, progress: Progress, name: str
 ) -> OverheadTable | None:
     """Table of the ranks of a job, on rank 0; all ranks call it.
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.machine.machine_file import load_machine, write_machine
-from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.kernels import Role
 from commanalyzer.machine.measuring.mpi import MpiCommunicator, launcher_rank, world
@@ -237,9 +236,6 @@ def run_times(command: Sequence[str], num_runs: int) -> NDArray[np.float64]:
     return times_s[1:]
 
 
-R = TypeVar("R")
-
-
 @dataclass(frozen=True, slots=True)
 class MachineMeasurement:
     """What was measured."""
@@ -251,7 +247,7 @@ class MachineMeasurement:
 
 
 def measure_machine(
-    world: Communicator[R], library: str, plan: MeasurementPlan, name: str, progress: Progress
+    world: MpiCommunicator, library: str, plan: MeasurementPlan, name: str, progress: Progress
 ) -> MachineMeasurement | None:
     """The measured network on rank 0, ``None`` on the other ranks.
 

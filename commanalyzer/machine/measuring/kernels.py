@@ -15,14 +15,14 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.machine.measuring.communicator import Buffer, Communicator
+from commanalyzer.machine.measuring.mpi import MpiCommunicator, Request
 
 IDLE = -1
 
@@ -104,12 +104,11 @@ def _permutations(num_ranks: int, num_rounds: int, seed: int | list[int]) -> Ran
 Times = NDArray[np.float64]
 Role = Literal["send", "receive", "exchange"]
 Collective = Literal["allreduce", "bcast"]
-R = TypeVar("R")
 _DOUBLE_BYTES = 8
 
 
 def exchange_times(
-    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_messages: int
+    comm: MpiCommunicator, pattern: ExchangePattern, message_bytes: int, num_messages: int
 ) -> Times:
     """Time of ``num_messages`` messages per direction that are all under way at once, per round.
 
@@ -117,13 +116,9 @@ def exchange_times(
 
     float64[rounds], seconds for all messages; NaN where this rank is idle.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
     times_s = np.full(pattern.num_rounds, np.nan)
-    for index in range(pattern.num_rounds):
-        target = int(pattern.targets[index, comm.rank])
-        source = int(pattern.sources[index, comm.rank])
-        receives, sends = _requests(comm, outgoing, incoming, target, source)
+    mine = (pattern.targets[:, comm.rank], pattern.sources[:, comm.rank])
+    for index, receives, sends in _rounds(comm, *mine, message_bytes, num_messages):
         _complete(comm, [*receives[:1], *sends[:1]])
         requests = [*receives, *sends]
         comm.barrier()
@@ -132,12 +127,11 @@ def exchange_times(
         comm.wait(requests)
         if requests:
             times_s[index] = comm.clock_s() - start_s
-        comm.release(requests)
     return times_s
 
 
 def pattern_times(
-    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_repetitions: int
+    comm: MpiCommunicator, pattern: ExchangePattern, message_bytes: int, num_repetitions: int
 ) -> Times:
     """Time of a phase in which every round of the pattern is a message, all under way at once.
 
@@ -159,7 +153,7 @@ def pattern_times(
     return times_s
 
 
-def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int) -> Times:
+def round_trip_times(comm: MpiCommunicator, partners: Ranks, message_bytes: int) -> Times:
     """Time of a message to the partner and back, per round, on the lower rank of each pair.
 
     One round trip that is not timed goes before each timed one.
@@ -188,7 +182,7 @@ def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int)
     return times_s
 
 
-def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> Times:
+def call_times(comm: MpiCommunicator, num_calls: int, num_repetitions: int) -> Times:
     """Time of one call that sends nothing, float64[repetitions], seconds."""
     buffer = np.zeros(1, dtype=np.uint8)
 
@@ -200,7 +194,7 @@ def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> T
 
 
 def overhead_times(
-    comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int
+    comm: MpiCommunicator, partners: Ranks, message_bytes: int, num_messages: int
 ) -> tuple[Times, Times]:
     """Time that the processor needs to post sends, and to take in messages that have arrived.
 
@@ -212,13 +206,8 @@ def overhead_times(
     Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
     was not timed.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
     send_s, receive_s = np.full((2, len(partners)), np.nan)
-    for index, partner in enumerate(partners[:, comm.rank].tolist()):
-        is_sender = comm.rank < partner
-        target, source = (partner, IDLE) if is_sender else (IDLE, partner)
-        receives, sends = _requests(comm, outgoing, incoming, target, source)
+    for index, receives, sends in _rounds(comm, *_upwards(comm, partners), message_bytes, num_messages):
         comm.barrier()
         start_s = comm.clock_s()
         comm.start(sends)
@@ -231,23 +220,18 @@ def overhead_times(
         if receives:
             receive_s[index] = comm.clock_s() - start_s
         comm.wait(sends)
-        comm.release([*receives, *sends])
     return send_s, receive_s
 
 
-def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int) -> Times:
+def stream_times(comm: MpiCommunicator, partners: Ranks, message_bytes: int, num_messages: int) -> Times:
     """Time until ``num_messages`` small messages, sent at once, are there; on the higher rank of each pair.
 
     ``partners``: int64[rounds, ranks], partner of each rank.
 
     float64[rounds], seconds for all messages; NaN on the senders.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
     times_s = np.full(len(partners), np.nan)
-    for index, partner in enumerate(partners[:, comm.rank].tolist()):
-        target, source = (partner, IDLE) if comm.rank < partner else (IDLE, partner)
-        receives, sends = _requests(comm, outgoing, incoming, target, source)
+    for index, receives, sends in _rounds(comm, *_upwards(comm, partners), message_bytes, num_messages):
         comm.start(receives)
         comm.barrier()
         start_s = comm.clock_s()
@@ -255,12 +239,11 @@ def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num
         comm.wait([*receives, *sends])
         if receives:
             times_s[index] = comm.clock_s() - start_s
-        comm.release([*receives, *sends])
     return times_s
 
 
 def overlapped_times(
-    comm: Communicator[R], partners: Ranks, role: Role, message_bytes: int, work_units: int
+    comm: MpiCommunicator, partners: Ranks, role: Role, message_bytes: int, work_units: int
 ) -> Times:
     """Time of post, work, wait, per round, on the rank that works.
 
@@ -270,16 +253,11 @@ def overlapped_times(
 
     float64[rounds], seconds; NaN on the ranks that do not work.
     """
-    outgoing = np.zeros(message_bytes, dtype=np.uint8)
-    incoming = np.zeros((1, message_bytes), dtype=np.uint8)
+    mine, (targets, sources) = partners[:, comm.rank], _upwards(comm, partners)
+    roles = {"send": (targets, sources), "receive": (sources, targets), "exchange": (mine, mine)}
     times_s = np.full(len(partners), np.nan)
-    for index, partner in enumerate(partners[:, comm.rank].tolist()):
-        is_measured = partner != IDLE and (role == "exchange" or comm.rank < partner)
-        sends_here = role == "exchange" or (role == "send") == is_measured
-        receives_here = role == "exchange" or not sends_here
-        receives, sends = _requests(
-            comm, outgoing, incoming, partner if sends_here else IDLE, partner if receives_here else IDLE
-        )
+    for index, receives, sends in _rounds(comm, *roles[role], message_bytes, 1):
+        is_measured = mine[index] != IDLE and (role == "exchange" or comm.rank < mine[index])
         requests = [*receives, *sends]
         _complete(comm, requests)
         comm.barrier()
@@ -290,17 +268,16 @@ def overlapped_times(
         comm.wait(requests)
         if is_measured:
             times_s[index] = comm.clock_s() - start_s
-        comm.release(requests)
     return times_s
 
 
-def work_times(comm: Communicator[R], work_units: int, num_repetitions: int) -> Times:
+def work_times(comm: MpiCommunicator, work_units: int, num_repetitions: int) -> Times:
     """Time of the work alone, float64[repetitions], seconds."""
     return timed(comm, num_repetitions, lambda: comm.work(work_units), warm_up=0)
 
 
 def collective_times(
-    comm: Communicator[R], operation: Collective, message_bytes: int, num_repetitions: int
+    comm: MpiCommunicator, operation: Collective, message_bytes: int, num_repetitions: int
 ) -> Times:
     """Time of one collective operation, per repetition, on this rank.
 
@@ -318,7 +295,7 @@ def collective_times(
 
 
 def timed(
-    comm: Communicator[R], num_repetitions: int, action: Callable[[], object], *, warm_up: int = 1
+    comm: MpiCommunicator, num_repetitions: int, action: Callable[[], object], *, warm_up: int = 1
 ) -> Times:
     """float64[repetitions], seconds of an action behind a barrier, after ``warm_up`` that are not timed."""
     times_s = np.empty(num_repetitions + warm_up)
@@ -330,21 +307,34 @@ def timed(
     return times_s[warm_up:]
 
 
-def _requests(
-    comm: Communicator[R], outgoing: Buffer, incoming: Buffer, target: int, source: int
-) -> tuple[list[R], list[R]]:
-    """Receives and sends, one per row of ``incoming``; none for an idle partner."""
-    receives = [comm.prepare_receive(row, source) for row in incoming] if source != IDLE else []
-    sends = [comm.prepare_send(outgoing, target) for _ in incoming] if target != IDLE else []
-    return receives, sends
+def _rounds(
+    comm: MpiCommunicator, targets: Ranks, sources: Ranks, message_bytes: int, num_messages: int
+) -> Iterator[tuple[int, list[Request], list[Request]]]:
+    """Number, receives and sends of every round, freed when it is done; none of an idle partner.
+
+    ``targets``, ``sources``: int64[rounds], partners of this rank, ``IDLE`` for none.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
+    for index, (target, source) in enumerate(zip(targets.tolist(), sources.tolist(), strict=True)):
+        receives = [comm.prepare_receive(row, source) for row in incoming] if source != IDLE else []
+        sends = [comm.prepare_send(outgoing, target) for _ in incoming] if target != IDLE else []
+        yield index, receives, sends
+        comm.release([*receives, *sends])
 
 
-def _complete(comm: Communicator[R], requests: Sequence[R]) -> None:
+def _upwards(comm: MpiCommunicator, partners: Ranks) -> tuple[Ranks, Ranks]:
+    """int64[rounds] each, targets and sources of this rank where the lower rank of each pair sends."""
+    mine = partners[:, comm.rank]
+    return np.where(comm.rank < mine, mine, IDLE), np.where(comm.rank < mine, IDLE, mine)
+
+
+def _complete(comm: MpiCommunicator, requests: Sequence[Request]) -> None:
     comm.start(requests)
     comm.wait(requests)
 
 
-def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
+def pairwise_times(comm: MpiCommunicator, comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
     """Time of a round in which every pair of ranks exchanges its own number of bytes, all at once.
 
     ``comm_bytes``: int64[p, p], from the rank of the row to that of the column. One round before is not

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import MachineModelError
-from commanalyzer.machine.measuring.communicator import Buffer
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+Buffer = NDArray[np.uint8]
+Request: TypeAlias = "MPI.Prequest"
 _WORK_VALUES = 2048
 # How the usual launchers tell a process its rank, and the number of ranks.
 _RANK_VARIABLES = (
@@ -34,7 +35,7 @@ _SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_NRANKS", "SLURM_STEP
 
 
 class MpiCommunicator:
-    """A communicator of mpi4py; see :class:`commanalyzer.machine.measuring.communicator.Communicator`."""
+    """What the measurements need of a group of ranks; another one takes its place on a simulated network."""
 
     def __init__(self, comm: MPI.Comm) -> None:
         from mpi4py import MPI
@@ -52,7 +53,7 @@ class MpiCommunicator:
         return self._mpi.Get_library_version().rstrip("\0").strip().splitlines()[0].strip()
 
     def clock_s(self) -> float:
-        """Seconds of MPI's clock."""
+        """Time of MPI's clock, since some moment of the past, seconds."""
         return self._mpi.Wtime()
 
     def work(self, units: int) -> None:
@@ -65,24 +66,24 @@ class MpiCommunicator:
         """Return after all ranks have called it."""
         self._comm.Barrier()
 
-    def prepare_send(self, buffer: Buffer, target: int) -> MPI.Prequest:
-        """Persistent send."""
+    def prepare_send(self, buffer: Buffer, target: int) -> Request:
+        """Persistent request that sends ``buffer`` each time it is started."""
         return self._comm.Send_init([buffer, self._mpi.BYTE], target)
 
-    def prepare_receive(self, buffer: Buffer, source: int) -> MPI.Prequest:
-        """Persistent receive."""
+    def prepare_receive(self, buffer: Buffer, source: int) -> Request:
+        """Persistent request that receives into ``buffer`` each time it is started."""
         return self._comm.Recv_init([buffer, self._mpi.BYTE], source)
 
-    def start(self, requests: Sequence[MPI.Prequest]) -> None:
-        """Start all."""
+    def start(self, requests: Sequence[Request]) -> None:
+        """Start persistent requests with one call."""
         self._mpi.Prequest.Startall(list(requests))
 
-    def wait(self, requests: Sequence[MPI.Prequest]) -> None:
-        """Wait for all."""
+    def wait(self, requests: Sequence[Request]) -> None:
+        """Return when all started requests are complete."""
         self._mpi.Request.Waitall(list(requests))
 
-    def release(self, requests: Sequence[MPI.Prequest]) -> None:
-        """Free all."""
+    def release(self, requests: Sequence[Request]) -> None:
+        """Free persistent requests that are not active."""
         for request in requests:
             request.Free()
 
@@ -95,35 +96,35 @@ class MpiCommunicator:
         self._comm.Recv([buffer, self._mpi.BYTE], source)
 
     def send_to_nobody(self, buffer: Buffer) -> None:
-        """Blocking send to MPI_PROC_NULL."""
+        """Blocking send that moves nothing: what a call costs without a network."""
         self._comm.Send([buffer, self._mpi.BYTE], self._mpi.PROC_NULL)
 
     def allreduce(self, values: NDArray[np.float64], result: NDArray[np.float64]) -> None:
-        """Sum over all ranks."""
+        """Sum of ``values`` over all ranks, into ``result``."""
         self._comm.Allreduce(values, result, self._mpi.SUM)
 
     def broadcast(self, buffer: Buffer) -> None:
-        """Broadcast from rank 0."""
+        """``buffer`` of rank 0 on all ranks."""
         self._comm.Bcast([buffer, self._mpi.BYTE], 0)
 
     def largest(self, value: float) -> float:
-        """Maximum over all ranks."""
+        """Largest ``value`` of all ranks, for decisions that all must take alike."""
         result = np.empty(1)
         self._comm.Allreduce(np.array([value]), result, self._mpi.MAX)
         return float(result[0])
 
     def gather(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows of all ranks on rank 0."""
+        """``values`` of every rank, float64[ranks, n], on rank 0; empty elsewhere."""
         rows = np.empty((self.size if self.rank == 0 else 0, values.size))
         self._comm.Gather(np.ascontiguousarray(values), rows if self.rank == 0 else None, 0)
         return rows
 
     def gather_texts(self, text: str) -> tuple[str, ...]:
-        """Texts of all ranks on all ranks."""
+        """``text`` of every rank, on all ranks."""
         return tuple(self._comm.allgather(text))
 
     def split(self, is_member: bool) -> Self | None:
-        """Group of the members."""
+        """Group of the ranks that are members, in their order; ``None`` for the others."""
         group = self._comm.Split(0 if is_member else self._mpi.UNDEFINED, self.rank)
         return type(self)(group) if is_member else None
 

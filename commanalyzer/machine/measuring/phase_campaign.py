@@ -19,18 +19,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from commanalyzer.foundation.documents import csv_text, read_csv, reading
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError, MachineModelError
-from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.measuring.kernels import ExchangePattern, pattern_times, random_rings, shifts
-from commanalyzer.machine.measuring.mpi import world
+from commanalyzer.machine.measuring.mpi import MpiCommunicator, world
 
-R = TypeVar("R")
 Pattern = Literal["shift", "ring"]
 SIZES_BYTES = (64, 1024, 16384, 262144, 4194304, 16777216)
 NUM_MESSAGES = (1, 4)
@@ -95,7 +93,7 @@ def pattern_of(point: CampaignPoint) -> ExchangePattern:
 
 
 def measure_points(
-    world: Communicator[R],
+    world: MpiCommunicator,
     node: Sequence[int],
     positions: Sequence[int],
     points: Sequence[CampaignPoint],
@@ -226,7 +224,7 @@ def run_campaign(
 
 
 def measure_missing(
-    comm: Communicator[R],
+    comm: MpiCommunicator,
     table: Path,
     points: Sequence[CampaignPoint],
     allocation: str,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.measuring import kernels
-from commanalyzer.machine.measuring.communicator import Communicator
 from commanalyzer.machine.measuring.kernels import (
     Collective,
     ExchangePattern,
@@ -27,6 +26,7 @@ from commanalyzer.machine.measuring.kernels import (
     random_rings,
     rank_counts,
 )
+from commanalyzer.machine.measuring.mpi import MpiCommunicator
 
 SAMPLES_KIND = "commanalyzer.machine-samples"
 SAMPLES_SCHEMA = 1
@@ -99,7 +99,6 @@ def _encoded(series: Series) -> dict[str, object]:
 
 Times = NDArray[np.float64]
 PatternMaker = Callable[[int, int, int], ExchangePattern]
-R = TypeVar("R")
 
 DEFAULT_SIZES_BYTES = (8, 64, 512, 4096, 32768, 262144, 2097152)
 SMALL_MESSAGE_BYTES = 8
@@ -125,7 +124,7 @@ class MeasurementPlan:
     seed: int = 1  # seed of the random patterns
 
 
-def measure_network(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> tuple[Series, ...]:
+def measure_network(comm: MpiCommunicator, plan: MeasurementPlan, progress: Progress) -> tuple[Series, ...]:
     """All series of the network, on rank 0; empty elsewhere. One rank per node is assumed."""
     found: list[Series] = []
     counts = rank_counts(comm.size)
@@ -146,7 +145,7 @@ def window(plan: MeasurementPlan, message_bytes: int) -> int:
     return max(2, min(plan.num_messages, _WINDOW_BYTES // message_bytes))
 
 
-def _group_series(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> Iterator[Series]:
+def _group_series(comm: MpiCommunicator, plan: MeasurementPlan, progress: Progress) -> Iterator[Series]:
     # Two ranks have one ring, and it is a matching.
     makers = (random_matchings, random_rings) if comm.size > 2 else (random_matchings,)
     for size in plan.message_bytes:
@@ -159,7 +158,7 @@ def _group_series(comm: Communicator[R], plan: MeasurementPlan, progress: Progre
 
 
 def _exchange_series(
-    comm: Communicator[R], plan: MeasurementPlan, make: PatternMaker, size: int
+    comm: MpiCommunicator, plan: MeasurementPlan, make: PatternMaker, size: int
 ) -> Iterator[Series]:
     messages = window(plan, size)
 
@@ -170,7 +169,7 @@ def _exchange_series(
     yield from _gathered(comm, name, size, messages, _repeated(comm, plan, exchange))
 
 
-def _small_message_series(comm: Communicator[R], plan: MeasurementPlan) -> Iterator[Series]:
+def _small_message_series(comm: MpiCommunicator, plan: MeasurementPlan) -> Iterator[Series]:
     size = SMALL_MESSAGE_BYTES
 
     def per_message(kernel: Callable[..., object], n: int) -> Times:
@@ -191,7 +190,7 @@ def _small_message_series(comm: Communicator[R], plan: MeasurementPlan) -> Itera
     yield from _gathered(comm, "gap", size, MANY_MESSAGES, gaps_s)
 
 
-def _overlap_series(comm: Communicator[R], plan: MeasurementPlan, progress: Progress) -> Iterator[Series]:
+def _overlap_series(comm: MpiCommunicator, plan: MeasurementPlan, progress: Progress) -> Iterator[Series]:
     unit_s = _unit_time(comm)
     for size in plan.message_bytes:
         for role in get_args(Role):
@@ -200,7 +199,7 @@ def _overlap_series(comm: Communicator[R], plan: MeasurementPlan, progress: Prog
 
 
 def _overlap_of_role(
-    comm: Communicator[R], plan: MeasurementPlan, role: Role, size: int, unit_s: float
+    comm: MpiCommunicator, plan: MeasurementPlan, role: Role, size: int, unit_s: float
 ) -> Iterator[Series]:
     def overlapped(n: int, units: int) -> Times:
         return kernels.overlapped_times(comm, _partners(comm, n, plan), role, size, units)
@@ -219,18 +218,18 @@ def _overlap_of_role(
         yield from _gathered(comm, f"overlap.{role}.{part}", size, 1, times_s)
 
 
-def _unit_time(comm: Communicator[R]) -> float:
+def _unit_time(comm: MpiCommunicator) -> float:
     """Time of one unit of work, seconds: the largest over the ranks, so that all use the same amount."""
     kernels.work_times(comm, _CALIBRATION_UNITS, _LEAST_REPETITIONS)
     times_s = kernels.work_times(comm, _CALIBRATION_UNITS, _LEAST_REPETITIONS)
     return comm.largest(float(np.median(times_s))) / _CALIBRATION_UNITS
 
 
-def _partners(comm: Communicator[R], num_rounds: int, plan: MeasurementPlan) -> NDArray[np.int64]:
+def _partners(comm: MpiCommunicator, num_rounds: int, plan: MeasurementPlan) -> NDArray[np.int64]:
     return random_matchings(comm.size, num_rounds, plan.seed).targets
 
 
-def _repeated(comm: Communicator[R], plan: MeasurementPlan, kernel: Callable[[int], Times]) -> Times:
+def _repeated(comm: MpiCommunicator, plan: MeasurementPlan, kernel: Callable[[int], Times]) -> Times:
     """Times of ``kernel`` after a warm-up that also tells how many repetitions the time allows."""
     start_s = comm.clock_s()
     kernel(_PILOT_REPETITIONS)
@@ -240,7 +239,7 @@ def _repeated(comm: Communicator[R], plan: MeasurementPlan, kernel: Callable[[in
 
 
 def _gathered(
-    comm: Communicator[R], benchmark: str, message_bytes: int, num_messages: int, times_s: Times
+    comm: MpiCommunicator, benchmark: str, message_bytes: int, num_messages: int, times_s: Times
 ) -> Iterator[Series]:
     everyone_s = comm.gather(times_s)
     if comm.rank == 0:

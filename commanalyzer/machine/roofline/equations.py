@@ -71,17 +71,15 @@ def efficiency_upper_bound(
     _require_nonnegative(intensity, "communication intensity")
     _require_positive(throughput, "throughput")
     _require_positive(bandwidth, "bandwidth")
-    _require_overlap(overlap)
+    _require(0.0 <= overlap < 1.0, "an overlap in [0, 1)", overlap)
     return Dimensionless(1.0 / (1.0 + throughput * intensity * (1.0 - overlap) / bandwidth))
 
 
 def parallel_time_lower_bound(serial_s: Seconds, num_nodes: int, bound: Dimensionless) -> Seconds:
     """Lower bound of parallel time T_p,l = T_1 / (p E_u), T_1 >= 0, p >= 1, E_u in (0, 1] (paper Eq. 5)."""
     _require_nonnegative(serial_s, "single-node time")
-    if num_nodes < 1:
-        raise MachineModelError(f"expected at least one node, found {num_nodes}")
-    if not 0.0 < bound <= 1.0:
-        raise MachineModelError(f"expected an efficiency in (0, 1], found {bound}")
+    _require(num_nodes >= 1, "at least one node", num_nodes)
+    _require(0.0 < bound <= 1.0, "an efficiency in (0, 1]", bound)
     return Seconds(serial_s / (num_nodes * bound))
 
 
@@ -154,19 +152,17 @@ def overlap_at(machine: MachineParameters, nodes: int | None, message_bytes: flo
     return machine.overlap.at(nodes=nodes, message_bytes=message_bytes)
 
 
+def _require(is_right: bool, expected: str, found: float) -> None:
+    if not is_right:
+        raise MachineModelError(f"expected {expected}, found {found}")
+
+
 def _require_nonnegative(value: float, name: str) -> None:
-    if not (math.isfinite(value) and value >= 0):
-        raise MachineModelError(f"expected a {name} of 0 or more, found {value}")
+    _require(0 <= value < math.inf, f"a {name} of 0 or more", value)
 
 
 def _require_positive(value: float, name: str) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise MachineModelError(f"expected a positive {name}, found {value}")
-
-
-def _require_overlap(value: float) -> None:
-    if not 0.0 <= value < 1.0:
-        raise MachineModelError(f"expected an overlap in [0, 1), found {value}")
+    _require(0 < value < math.inf, f"a positive {name}", value)
 
 
 def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) -> Seconds:

@@ -30,6 +30,19 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
+class Messages:
+    """Messages of one phase, int64[M] each, all started at once in the order of the arrays."""
+
+    sender: Int64
+    receiver: Int64
+    size_bytes: Int64
+
+    def __post_init__(self) -> None:
+        if not len(self.sender) == len(self.receiver) == len(self.size_bytes):
+            raise ValueError("expected a sender, a receiver and a size of each message")
+
+
+@dataclass(frozen=True, slots=True)
 class Topology:
     """A generated network."""
 

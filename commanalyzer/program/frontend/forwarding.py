@@ -9,7 +9,7 @@ holds the same number whatever the pointers are; the code generator forwards it 
 Likewise what is computed from a value that was stored before (``w[k] = v; sum += v * v``) is computed where
 the value lives: the register is loaded behind its store, whether the source names it or the memory. That is
 left out where all rounds of a loop store to one place: the value of a round does not live there for long.
-What the next round takes over is a running value, and what was stored is its copy.
+What the next round goes on with is a running value, and what was stored is its copy.
 
 Lanes of vectors that are carried from block to block, as registers of their own.
 
@@ -23,7 +23,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, reached
@@ -114,25 +113,17 @@ def with_reloads(ir_text: str) -> str:
         cfg = control_flow(function)
         facts = _Facts(function, cfg)
         for loop in cfg.loops.values():
-            for forwarded in facts.forwarded(loop):
-                _reload(lines, facts.blocks[loop.header], forwarded)
+            for phi, store in facts.forwarded(loop):
+                _reload(lines, facts.blocks[loop.header], phi, store)
         for store, readers in facts.read_again():
             _load_behind(lines, store, readers)
     return "\n".join(line for line in lines if line is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Forwarded:
-    """A phi that is the value which the iteration before stored, and first what was there before the loop."""
-
-    phi: Instruction
-    store: Instruction
-
-
-def _reload(lines: list[str | None], header: BasicBlock, found: _Forwarded) -> None:
+def _reload(lines: list[str | None], header: BasicBlock, phi: Instruction, store: Instruction) -> None:
     """Replace the phi by a load behind the phis of its block, aligned like the store."""
-    phi, address = found.phi, f"ptr {found.store.operands[1].text}"
-    written, old = lines[found.store.first_line] or "", lines[phi.first_line] or ""
+    address = f"ptr {store.operands[1].text}"
+    written, old = lines[store.first_line] or "", lines[phi.first_line] or ""
     details = _PLACE.sub("", written.rpartition(address)[2]) + "".join(_PLACE.findall(old))
     lines[phi.first_line] = None
     last = max(i.last_line for i in header.instructions if i.opcode == "phi")
@@ -169,8 +160,8 @@ class _Facts:
             for operand in instruction.operands:
                 self._users.setdefault(operand.text, []).append(instruction)
 
-    def forwarded(self, loop: Loop) -> Iterator[_Forwarded]:
-        """Phis of a loop's header that can be loaded again."""
+    def forwarded(self, loop: Loop) -> Iterator[tuple[Instruction, Instruction]]:
+        """Phis of a loop's header that are what a store in the round before left, first what was there."""
         ends = loop_ends(self._cfg, loop)
         if ends is None or ends.preheader not in self.blocks:
             return
@@ -180,9 +171,9 @@ class _Facts:
             if not _may_be_data(phi) or len(phi.incoming) != 2:
                 continue
             sides = dict(zip(phi.incoming, phi.operands, strict=True))
-            found = self._stored_and_loaded(loop, phi, sides[ends.preheader], sides[loop.latches[0]])
-            if found is not None:
-                yield found
+            store = self._stored_and_loaded(loop, phi, sides[ends.preheader], sides[loop.latches[0]])
+            if store is not None:
+                yield phi, store
 
     def read_again(self) -> Iterator[tuple[Instruction, list[tuple[Instruction, str]]]]:
         """Stores of computed values, and what reads these behind them: instructions, phis with the edge."""
@@ -212,9 +203,15 @@ class _Facts:
     def _readers_behind(self, block: str, store: Instruction) -> Iterator[tuple[Instruction, str]]:
         """Readers; what makes the next version of the same place is a step of one sum, and no reader."""
         value, address = store.operands[0].text, store.operands[1].text
+
+        def made_of(name: str) -> list[str]:
+            return [user.name for user in self._users.get(name, ())]
+
         for user in dict.fromkeys(self._users[value]):
-            if user.opcode == "phi" and self._cfg.is_loop_header(self._block_of[user.first_line]):
-                continue
+            place = self._block_of[user.first_line]
+            is_taken_over = user.opcode == "phi" and self._cfg.is_loop_header(place)
+            if is_taken_over and value in reached([user.name], made_of):
+                continue  # a running value: made of what the round before left in the register
             if user.opcode == "phi":
                 sides = zip(user.operands, user.incoming, strict=True)
                 edges = [p for o, p in sides if o.text == value and self._cfg.dominates(block, p)]
@@ -222,21 +219,20 @@ class _Facts:
             elif user.opcode != "store" and not any(
                 u.opcode == "store" and u.operands[1].text == address for u in self._users.get(user.name, ())
             ):
-                place = self._block_of[user.first_line]
                 is_behind = place != block or user.first_line > store.first_line
                 if is_behind and self._cfg.dominates(block, place):
                     yield user, ""
 
     def _stored_and_loaded(
         self, loop: Loop, phi: Instruction, start: Operand, following: Operand
-    ) -> _Forwarded | None:
+    ) -> Instruction | None:
         if phi.type.kind == "int" and self._counts(phi, following):
             return None
         for store in self._users.get(following.text, ()):
             if not _is_plain(store, "store") or store.operands[0].text != following.text:
                 continue
             if self._held_before(loop, start, store) and self._is_last(loop, store):
-                return _Forwarded(phi, store)
+                return store
         return None
 
     def _counts(self, phi: Instruction, following: Operand) -> bool:

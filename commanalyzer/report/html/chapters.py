@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.foundation.documents import Fields, number, parse_json, reading
+from commanalyzer.foundation.documents import parse_json, reading, typed
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
+from commanalyzer.kernels.learning.model import SpeedupErrors
+from commanalyzer.kernels.learning.training import Insight, RankedFeature
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
@@ -306,43 +308,38 @@ def _moved(graph: TaskGraph) -> Table:
 TRAINING_SCHEMA = "commanalyzer.training/1"
 
 
-def load_training(path: Path) -> Fields:
-    """Document of ``learn --insight --json``.
+def load_training(path: Path) -> Insight:
+    """Insight of a document of ``learn --insight --json``.
 
     Raises ``ArtifactError`` if it is missing, another document, or has no insight.
     """
     hint = "commanalyzer learn TABLE -o MODEL --insight --json FILE"
     with reading(path, "what a model was trained on", hint=hint):
         content = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=TRAINING_SCHEMA)
-        insight = content["insight"]
-        count = len(insight["kernels"])
-        rows = [[number(d) for d in row] for row in insight["distances"]]
-        if len(rows) != count or any(len(row) != count for row in rows):
+        insight = typed(content["insight"], Insight)
+        if insight.distances.shape != (len(insight.kernels),) * 2:
             raise ValueError("distances that are no square")
-        _ = [(str(r["name"]), number(r["score"])) for r in insight["ranking"]]
-        _ = [[number(e[k]) for k in ("mse", "msle", "mape", "r2")] for e in insight["ablation"].values()]
-        return dict(content)
+        return insight
 
 
-def learning_chapter(content: Fields) -> Chapter:
+def learning_chapter(insight: Insight) -> Chapter:
     """Distances, ranking and ablation of a training document."""
-    insight = content["insight"]
-    groups = "; ".join(", ".join(map(str, group)) for group in insight["clusters"])
+    groups = "; ".join(map(", ".join, insight.clusters))
     words = Words((f"Kernels whose static features are alike (distance below 0.1): {groups}.",))
-    chart = _distances(insight["kernels"], insight["distances"])
-    ranked: tuple[Field[Fields], ...] = (
-        worded("feature", lambda r: str(r["name"])),
-        numeric("R2 with those before", lambda r: f"{r['score']:.4f}"),
+    chart = _distances(insight.kernels, insight.distances.tolist())
+    ranked: tuple[Field[RankedFeature], ...] = (
+        worded("feature", lambda r: r.name),
+        numeric("R2 with those before", lambda r: f"{r.score:.4f}"),
     )
-    ranking = page_table("Features by greedy selection", insight["ranking"], ranked)
-    compared: tuple[Field[tuple[str, Mapping[str, float]]], ...] = (
-        worded("features", lambda item: str(item[0])),
-        numeric("MSE", lambda item: f"{item[1]['mse']:.2f}"),
-        numeric("MSLE", lambda item: f"{item[1]['msle']:.4f}"),
-        numeric("MAPE %", lambda item: f"{item[1]['mape']:.2f}"),
-        numeric("R2", lambda item: f"{item[1]['r2']:.3f}"),
+    ranking = page_table("Features by greedy selection", insight.ranking, ranked)
+    compared: tuple[Field[tuple[str, SpeedupErrors]], ...] = (
+        worded("features", lambda item: item[0]),
+        numeric("MSE", lambda item: f"{item[1].mse:.2f}"),
+        numeric("MSLE", lambda item: f"{item[1].msle:.4f}"),
+        numeric("MAPE %", lambda item: f"{item[1].mape:.2f}"),
+        numeric("R2", lambda item: f"{item[1].r2:.3f}"),
     )
-    errors = page_table("Errors on kernels that were left out", insight["ablation"].items(), compared)
+    errors = page_table("Errors on kernels that were left out", insight.ablation.items(), compared)
     sections = (
         Section("learning-distances", "Which kernels are alike", (words, Figures((chart,)))),
         Section("learning-features", "Which features matter", (ranking, errors)),

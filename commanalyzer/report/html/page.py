@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commanalyzer.communication.matrix import CountedRun
-from commanalyzer.foundation.documents import Fields
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_work
 from commanalyzer.foundation.version import tool_version
 from commanalyzer.foundation.work import WorkCounts
+from commanalyzer.kernels.learning.training import Insight
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import ScalingBound
@@ -239,7 +239,7 @@ class FurtherChapters:
 
     laws: LawsRequest | None = None
     tasks: TaskGraph | None = None
-    training: Fields | None = None
+    training: Insight | None = None
     allocations: AllocationReport | None = None
 
     def chapters(self, machines: Sequence[MachineParameters]) -> list[Chapter]:

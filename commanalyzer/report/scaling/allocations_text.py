@@ -158,19 +158,12 @@ def load_allocations(path: Path) -> AllocationReport:
     with reading(path, f"a document of schema {SCHEMA} that is not damaged", hint=hint):
         data = parse_json(path.read_text(encoding="utf-8"), is_finite=True, schema=SCHEMA)
         table = data["configurations"]
-        compute_s, comm_s, node_bytes = (np.array([_read(v) for v in table[name]]) for name in _FLOATS)
-        nodes, ppn = (np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE)
-        flags = [np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS]
-        serial_s = _read(data["serial_s"])
-        found = Configurations(nodes, ppn, compute_s, comm_s, serial_s, node_bytes, *flags)
-        lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
-        if lengths != {len(found.nodes)} or not (found.cores > 0).all():
+        serial_s = math.nan if data["serial_s"] is None else data["serial_s"]
+        found = typed({**table, "serial_s": serial_s}, Configurations)
+        shapes = {getattr(found, name).shape for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
+        if shapes != {(len(found.nodes),)} or not (found.cores > 0).all():
             raise ValueError("columns of one length, with nodes and processes above 0")
         limits = typed(data["limits"], AllocationLimits)
         decision = decide(found, limits, number(data["decision"]["least_efficiency"]))
     program, machine, model = (str(data.get(name, "")) for name in ("program", "machine", "model"))
     return AllocationReport(program, machine, model, found, limits, decision)
-
-
-def _read(value: object) -> float:
-    return math.nan if value is None else number(value)

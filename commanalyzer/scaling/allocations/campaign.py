@@ -29,8 +29,7 @@ from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, Measure
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.phase_times import AreaFormula, Condition, PhaseTimes, Unit, conditions_text
 from commanalyzer.machine.placement import on_nodes
-from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import Topology
+from commanalyzer.machine.simulation.routes import Messages, Topology
 from commanalyzer.scaling.allocations.metrics import (
     AreaModel,
     InjectionModel,

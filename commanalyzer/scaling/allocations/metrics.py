@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,7 @@ from commanalyzer.foundation.errors import FitError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.phase_times import Condition, PhaseTimes, Unit
 from commanalyzer.machine.placement import Placement
-from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import Topology
+from commanalyzer.machine.simulation.routes import Messages, Topology
 from commanalyzer.scaling.laws.formula_reader import read_formula
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats, columns
@@ -72,20 +71,6 @@ class PhasePrediction:
     is_clamped: Flags  # [n], the formula is below zero there; the time is given as 0
 
 
-class PhaseModel(Protocol):
-    """What predicts the time of phases from their metrics."""
-
-    @property
-    def title(self) -> str:
-        """What to call it."""
-
-    def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
-        """Times of phases; metrics are float64[n] by name (:mod:`commanalyzer.scaling.allocations.metrics`).
-
-        Raises ``FitError`` if a metric is missing.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class AreaModel:
     """Formulas by area."""
@@ -101,7 +86,7 @@ class AreaModel:
         return frozenset(asked.union(*(law.parameters for law in self.laws)))
 
     def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
-        """See :class:`PhaseModel`."""
+        """Times of phases; metrics are float64[n] by name, as above; ``FitError`` if one is missing."""
         require(metrics, self.metrics, "model of phases")
         count = len(next(iter(metrics.values())))
         time_s, chosen = np.full(count, np.nan), np.full(count, -1)
@@ -187,7 +172,7 @@ class InjectionModel:
     process_bandwidth: float  # B_process, B/s
 
     def predict(self, metrics: Mapping[str, Floats]) -> PhasePrediction:
-        """See :class:`~commanalyzer.scaling.allocations.metrics.PhaseModel`."""
+        """Times of phases, as :meth:`AreaModel.predict`."""
         require(metrics, _NEEDED, "max-rate model")
         injection = np.maximum(
             metrics["NI"] * self.gap_s,
@@ -200,6 +185,9 @@ class InjectionModel:
         time_s = np.where(silent, 0.0, self.latency_s + 2 * self.overhead_s * metrics["M"] + injection)
         nothing = np.zeros(len(time_s), dtype=np.bool_)
         return PhasePrediction(time_s, ("max-rate",) * len(time_s), nothing, nothing)
+
+
+PhaseModel: TypeAlias = AreaModel | InjectionModel  # what predicts the time of phases from their metrics
 
 
 def injection_of(machine: MachineParameters) -> InjectionModel:
@@ -258,9 +246,6 @@ def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionMod
     ]
     found = [least_squares(residual, start, loss="soft_l1", f_scale=0.1) for start in starts]
     return model(min(found, key=lambda result: float(result.cost)).x)
-
-
-ROUTED = ("LT", "D")
 
 
 def phase_metrics(

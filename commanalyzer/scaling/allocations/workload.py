@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -35,8 +35,13 @@ from commanalyzer.foundation.documents import Count, parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
-from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import Int64, Topology, near_placement, network_distances
+from commanalyzer.machine.simulation.routes import (
+    Int64,
+    Messages,
+    Topology,
+    near_placement,
+    network_distances,
+)
 from commanalyzer.machine.simulation.schedule import make_schedule
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
@@ -233,17 +238,6 @@ class RunDemand:
     is_beyond: bool = False  # a law was used outside its data
 
 
-class Workload(Protocol):
-    """A program that can be asked for any allocation."""
-
-    @property
-    def title(self) -> str:
-        """What to call it."""
-
-    def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
-        """What it does there; ``None`` where it cannot run or nothing is known of so many processes."""
-
-
 @dataclass(frozen=True, slots=True)
 class HaloWorkload:
     """A program on a grid; the numbers are those of a halo file."""
@@ -263,7 +257,7 @@ class HaloWorkload:
         return (exchange, *(Phase(m, self.steps * self.allreduces) for m in sums))
 
     def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
-        """See :class:`Workload`."""
+        """What it does there; ``None`` where it cannot run or nothing is known of so many processes."""
         try:
             phases = self.phases(num_nodes * ranks_per_node)
         except ConfigError:
@@ -303,7 +297,7 @@ class LawsWorkload:
         require_whole(self.laws, self.sizes)
 
     def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
-        """See :class:`Workload`."""
+        """As :meth:`HaloWorkload.demand`."""
         ranks = num_nodes * ranks_per_node
         prefix = "" if self.division == "best" else "regular_"
         names = (f"{prefix or 'comm_'}bytes", f"{prefix}messages", "work_flops")
@@ -371,7 +365,7 @@ class ResultWorkload:
         return self.result.program
 
     def demand(self, num_nodes: int, ranks_per_node: int, site: Ranks) -> RunDemand | None:
-        """See :class:`Workload`."""
+        """As :meth:`HaloWorkload.demand`."""
         ranks = num_nodes * ranks_per_node
         if ranks != 1 and ranks not in self.result.nodes:
             return None
@@ -390,6 +384,9 @@ class ResultWorkload:
             memory_bytes=work * self.memory_bytes_per_flop,
             resident_bytes=held_bytes(self.resident_bytes, self._touched, sent),
         )
+
+
+Workload: TypeAlias = HaloWorkload | LawsWorkload | ResultWorkload  # that can be asked for any allocation
 
 
 def held_bytes(given: float, footprint: float, sent: float) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from commanalyzer.scaling.laws.law import Family, Formula
 from commanalyzer.scaling.laws.regression import NEGLIGIBLE, Errors, Index, Problem, prediction_errors
 from commanalyzer.scaling.laws.terms import Floats, Term, columns, term_complexity
 
+Propose: TypeAlias = Callable[[tuple[Term, ...]], Sequence[Term]]
 Criterion = Literal["ten-fold", "leave-one-out", "leave-largest-out", "bic", "adjusted-r2"]
 
 MOST_ALTERNATIVES = 24
@@ -141,10 +142,22 @@ class Search:
     # one
     is_shared: bool = True
 
+    def may_be(self, formula: Formula) -> bool:
+        """The sum may be chosen."""
+        return self.accepts is None or self.accepts(formula)
 
-def select_forward(
-    x: Floats, y: Floats, propose: Callable[[tuple[Term, ...]], Sequence[Term]], search: Search
-) -> Formula | None:
+    def level(self, errors: Errors, rows: int) -> Floats:
+        """float64[C], what must improve, the less the better."""
+        if self.criterion not in ("bic", "adjusted-r2"):
+            return errors.score + _EXACT_SCORE
+        count = errors.chosen.shape[1]
+        rss = np.where(np.isfinite(errors.score), errors.rss, np.inf) + rows * _EXACT_SCORE
+        if self.criterion == "bic":
+            return np.asarray(rows * np.log(rss / rows) + count * np.log(rows))
+        return np.asarray(rss / max(rows - count, 1))  # orders like 1 - adjusted R^2
+
+
+def select_forward(x: Floats, y: Floats, propose: Propose, search: Search) -> Formula | None:
     """Sum of terms that grows by the best term as long as it is significant; ``None`` if none is accepted.
 
     It starts with the constant. The term that improves the criterion most is added if an F-test calls it
@@ -186,7 +199,7 @@ def weighted_problem(x: Floats, y: Floats, terms: Sequence[Term], search: Search
 
 
 def _grown(
-    x: Floats, y: Floats, propose: Callable[[tuple[Term, ...]], Sequence[Term]], search: Search, power: float
+    x: Floats, y: Floats, propose: Propose, search: Search, power: float
 ) -> tuple[float, Formula] | None:
     chosen: tuple[Term, ...] = ((),)
     tried = 1
@@ -216,25 +229,14 @@ def _best_addition(
     terms: Sequence[Term], problem: Problem, now: Errors, errors: Errors, search: Search
 ) -> int:
     """Number of the candidate with the best criterion that is accepted and better than what is; else -1."""
-    level = _criterion(now, search.criterion, len(problem.target))[0]
-    values = _criterion(errors, search.criterion, len(problem.target))
+    level = search.level(now, len(problem.target))[0]
+    values = search.level(errors, len(problem.target))
     for index in np.argsort(values, kind="stable").tolist():  # ends at the first one that is accepted
         if not values[index] < level:
             return -1
-        if search.accepts is None or search.accepts(fitted_formula("terms", terms, problem, errors, index)):
+        if search.may_be(fitted_formula("terms", terms, problem, errors, index)):
             return int(index)
     return -1
-
-
-def _criterion(errors: Errors, criterion: Criterion, rows: int) -> Floats:
-    """float64[C], the less the better."""
-    if criterion not in ("bic", "adjusted-r2"):
-        return errors.score + _EXACT_SCORE
-    count = errors.chosen.shape[1]
-    rss = np.where(np.isfinite(errors.score), errors.rss, np.inf) + rows * _EXACT_SCORE
-    if criterion == "bic":
-        return np.asarray(rows * np.log(rss / rows) + count * np.log(rows))
-    return np.asarray(rss / max(rows - count, 1))  # orders like 1 - adjusted R^2
 
 
 def _is_significant(now: Errors, errors: Errors, index: int, rows: int, tried: int) -> bool:
@@ -260,26 +262,19 @@ def _pruned(
         if len(chosen) > 1:
             fewer = np.stack([np.delete(every[0], i) for i in range(len(chosen))])
             without = prediction_errors(problem, fewer)
-            values = _criterion(without, search.criterion, len(y))
+            values = search.level(without, len(y))
             best = int(np.argmin(values))
             shorter = fitted_formula("terms", chosen, problem, without, best)
-            if values[best] <= _criterion(errors, search.criterion, len(y))[0] and (
-                search.accepts is None or search.accepts(shorter)
-            ):
+            if values[best] <= search.level(errors, len(y))[0] and search.may_be(shorter):
                 chosen = tuple(chosen[i] for i in fewer[best].tolist())
                 continue
-        if not np.isfinite(errors.score[0]) or (search.accepts and not search.accepts(formula)):
+        if not np.isfinite(errors.score[0]) or not search.may_be(formula):
             return None
         return float(errors.score[0]), formula
 
 
 def _simplified(
-    x: Floats,
-    y: Floats,
-    found: tuple[float, Formula],
-    propose: Callable[[tuple[Term, ...]], Sequence[Term]],
-    search: Search,
-    power: float,
+    x: Floats, y: Floats, found: tuple[float, Formula], propose: Propose, search: Search, power: float
 ) -> tuple[float, Formula]:
     """The sum with simpler terms where they predict as well, within a standard error of its score.
 
@@ -304,7 +299,7 @@ def _simplified(
         order = sorted(near.tolist(), key=lambda i: (term_complexity(terms[len(rest) + i]), errors.score[i]))
         for index in order:
             formula = fitted_formula("terms", terms, problem, errors, index)
-            if search.accepts is None or search.accepts(formula):
+            if search.may_be(formula):
                 found = float(errors.score[index]), formula
                 break
     return found

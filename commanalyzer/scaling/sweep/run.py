@@ -350,9 +350,16 @@ def run_sweep(
     with _opened(sweep, directory, retry_failed) as (outcome, specs):
         directory.remove_drafts()
         limited = [with_limit(spec, memory_budget_bytes if engine.is_local else None) for spec in specs]
-        saver = _Saver(directory, outcome, watch)
-        drive = Drive(limited, outcome.known, directory, engine, memory_budget_bytes, saver)
-        saver.records = drive.records
+        saved_s = time.monotonic()
+
+        def tell(status: SweepStatus) -> None:
+            nonlocal saved_s
+            if status.news and time.monotonic() - saved_s > _SAVE_EVERY_S:
+                write_outcome(directory, with_records(outcome, drive.records))
+                saved_s = time.monotonic()
+            watch(status)
+
+        drive = Drive(limited, outcome.known, directory, engine, memory_budget_bytes, tell)
         try:
             drive.run()
         finally:
@@ -401,21 +408,6 @@ def gather(path: Path) -> SweepOutcome:
     outcome = read_outcome(directory)
     write_outcome(directory, outcome)
     return outcome
-
-
-class _Saver:
-    """Passes on what happens, and writes state and table now and then."""
-
-    def __init__(self, directory: SweepDirectory, outcome: SweepOutcome, watch: Watch) -> None:
-        self.records: Mapping[int, PointRecord] = {}
-        self._directory, self._outcome, self._watch = directory, outcome, watch
-        self._saved_s = time.monotonic()
-
-    def __call__(self, status: SweepStatus) -> None:
-        if status.news and time.monotonic() - self._saved_s > _SAVE_EVERY_S:
-            write_outcome(self._directory, with_records(self._outcome, self.records))
-            self._saved_s = time.monotonic()
-        self._watch(status)
 
 
 @contextmanager

@@ -179,7 +179,7 @@ DOCUMENT = {
         "clusters": [["a"], ["b"]],
         "ranking": [{"name": "devices", "score": 0.5}],
         "full_score": 0.9,
-        "ablation": {"all": {"mse": 1.0, "msle": 0.1, "mape": 5.0, "r2": 0.9}},
+        "ablation": {"all": {"mse": 1.0, "msle": 0.1, "mape": 5.0, "r2": 0.9, "count": 2}},
     },
 }
 

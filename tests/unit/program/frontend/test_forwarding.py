@@ -23,7 +23,7 @@ loop:
   %i = phi i64 [ 0, %entry ], [ %i.next, %again ]
   %p = getelementptr TYPE, ptr %x, i64 %i
   %value = load TYPE, ptr %p, align 8
-  %next = ADD TYPE %sum, ADDED
+  %next = ADD TYPE FROM, ADDED
   store TYPE STORED, ptr PLACE, align 8
   %i.next = add nuw nsw i64 %i, 1
   %done = icmp eq i64 %i.next, %n
@@ -41,7 +41,7 @@ exit:
 
 def _text(**parts: str) -> str:
     usual = {"ADDED": "%value", "STORED": "%next", "TYPE": "double", "ADD": "fadd", "START": "%first"}
-    usual |= {"PLACE": "%a", "BEFORE": "", "BEHIND": ""}
+    usual |= {"PLACE": "%a", "BEFORE": "", "BEHIND": "", "FROM": "%sum"}
     text = _LOOP
     for name, part in (usual | parts).items():
         text = text.replace(name, part)
@@ -60,18 +60,17 @@ def _text(**parts: str) -> str:
 def test_a_stored_value_is_loaded_again(parts: dict[str, str]) -> None:
     text = with_reloads(_text(**parts))
     llvm.parse_assembly(text).verify()
-    kind = parts.get("TYPE", "double")
     assert "%sum = phi" not in text
-    lines = text.splitlines()
-    last_phi = next(k for k, line in enumerate(lines) if "%i = phi" in line)
-    assert lines[last_phi + 1] == f"  %sum = load {kind}, ptr %a, align 8"
+    last_phi = next(line for line in text.splitlines() if "%i = phi" in line)
+    assert f"{last_phi}\n  %sum = load {parts.get('TYPE', 'double')}, ptr %a, align 8\n" in text
 
 
-def test_what_is_stored_to_a_place_of_its_own_is_loaded_for_later_readers() -> None:
-    text = with_reloads(_text(PLACE="%p", BEHIND="%z = fadd double %next, %value"))
+@pytest.mark.parametrize(("made", "taken"), [("%sum", "%next"), ("%first", "%next.stored")])
+def test_what_is_stored_to_a_place_of_its_own_is_loaded_for_later_readers(made: str, taken: str) -> None:
+    text = with_reloads(_text(PLACE="%p", BEHIND="%z = fadd double %next, %value", FROM=made))
     llvm.parse_assembly(text).verify()
     assert "store double %next, ptr %p, align 8\n  %next.stored = load double, ptr %p, align 8" in text
-    assert "[ %next, %again ]" in text  # the running value itself
+    assert f"[ {taken}, %again ]" in text  # a running value itself; others as they are read here
     assert "%z = fadd double %next.stored, %value" in text
 
 

@@ -11,8 +11,7 @@ from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Placement, of_hosts, on_nodes
-from commanalyzer.machine.simulation.flows import Messages
-from commanalyzer.machine.simulation.routes import make_network
+from commanalyzer.machine.simulation.routes import Messages, make_network
 from commanalyzer.scaling.allocations.metrics import model_of, phase_metrics, units_of
 from commanalyzer.scaling.allocations.workload import Halo, allreduce_phases, matrix_phases
 from tests.native import run

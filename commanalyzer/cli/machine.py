@@ -1,7 +1,4 @@
-"""``commanalyzer machine``: measure this machine, show machine files, list the published ones.
-
-``machine measure --campaign`` and ``machine phases``: the time of communication phases.
-"""
+"""Machines: ``bound``, ``machine``, ``model``, ``simulate``."""
 
 from __future__ import annotations
 
@@ -15,13 +12,248 @@ import click
 
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.cli.parameters.output import Outputs, force_option, quiet_option, together
-from commanalyzer.foundation.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
+from commanalyzer.cli.parameters.output import (
+    Outputs,
+    force_option,
+    output_options,
+    quiet_option,
+    shown_progress,
+    together,
+)
+from commanalyzer.foundation.errors import (
+    EXIT_USER_ERROR,
+    ArtifactError,
+    CommAnalyzerError,
+    ConfigError,
+    MachineModelError,
+)
 from commanalyzer.foundation.files import require_writable, write_text
+from commanalyzer.foundation.quantities import (
+    Bytes,
+    Flop,
+    FlopPerSecond,
+    format_percent,
+    format_seconds,
+)
+from commanalyzer.machine.parameters import MachineParameters
 
 if TYPE_CHECKING:
     from commanalyzer.machine.measuring.job import MeasurementRequest
     from commanalyzer.machine.measuring.samples import MeasurementPlan
+    from commanalyzer.machine.simulation.platforms import Platform
+    from commanalyzer.machine.simulation.run import SimulationOptions
+    from commanalyzer.result.results import AnalysisResult, Decomposition
+
+
+@click.command()
+@click.argument("result", type=options.FILE)
+@click.option(
+    "--nodes", type=options.nodes, help="Analysed node counts to show: 4,16 or 2..64x2; all if left out."
+)
+@options.machine_and_latency_options
+@options.model_option
+@click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
+@options.with_default(
+    "--placement",
+    type=click.Choice(["best", "random"]),
+    default="best",
+    help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
+)
+@options.file("--profile", help="Predict the throughput of each node count's share of this (*.pisa).")
+@options.file("--processor", help="Core and caches (TOML), with --profile.")
+@options.efficiency_option
+@output_options("Only the table.")
+def bound_command(
+    result: Path,
+    machine: MachineParameters,
+    profile: Path | None,
+    processor: Path | None,
+    efficiency: float,
+    out: Outputs,
+    **given: options.Raw,
+) -> None:
+    """Show the efficiency and the time that RESULT (analyze -o) allows at best on a machine.
+
+    Beside the paper's bound (bytes over bandwidth, Eq. 4) stands one that also knows messages, latency and
+    collectives; it is the highest of all decompositions in RESULT.
+    """
+    out.check()
+    if not 0.0 < efficiency < 1.0:
+        raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
+    from commanalyzer.report.machine import bound_text, show_bound
+    from commanalyzer.result.artifacts import load
+
+    if (profile is None) != (processor is None):
+        raise ConfigError("expected --profile and --processor together, found one of them")
+    if profile is not None and click.get_current_context().params.get("throughput") is not None:
+        raise ConfigError("expected --throughput or --profile, found both: each is the speed of a node")
+    loaded = load(result)
+    if profile is not None and processor is not None:
+        from commanalyzer.profiles.throughput import load_processor, throughput_of
+
+        machine = machine.updated(throughput=throughput_of(profile, load_processor(processor), loaded))
+    found = loaded.bound(machine, **given)  # options that are called like its arguments
+    out.emit(
+        lambda: bound_text(found, loaded, efficiency),
+        lambda console: show_bound(found, loaded.program, efficiency, console, quiet=out.quiet),
+    )
+
+
+@click.command()
+@click.option("--comm-bytes", type=options.size, help="Communication C of all nodes: 12MB.")
+@click.option("--flops", type=float, help="Work W in floating-point operations: 3.2e9.")
+@click.option("--intensity", type=float, help="Intensity I_c in bytes per flop, instead of C and W.")
+@click.option("--nodes", type=click.IntRange(1), help="Node count p, for the parallel time and B_c(p).")
+@options.machine_options
+def model_command(
+    comm_bytes: float | None,
+    flops: float | None,
+    intensity: float | None,
+    nodes: int | None,
+    machine: MachineParameters,
+) -> None:
+    """Compute the upper bound of parallel efficiency."""
+    from commanalyzer.machine.roofline.equations import (
+        communication_intensity,
+        machine_bound,
+        parallel_time_lower_bound,
+        serial_time,
+    )
+
+    if not machine.is_complete:
+        raise MachineModelError(
+            "expected a bandwidth and a throughput, found at least one missing",
+            hint="give --bandwidth and --throughput, or --machine FILE",
+        )
+    if intensity is None:
+        if comm_bytes is None or flops is None:
+            raise click.UsageError("give --intensity, or both --comm-bytes and --flops")
+        intensity = communication_intensity(Bytes(comm_bytes), Flop(flops))
+    bound = machine_bound(intensity, machine, nodes=nodes)
+    if bound is None:
+        raise MachineModelError("expected some work, found 0 floating-point operations", where="--flops")
+    click.echo(f"communication intensity  {intensity:.6g} bytes/flop")
+    click.echo(f"efficiency bound         {format_percent(bound)}")
+    if flops is not None and machine.throughput is not None:
+        serial_s = serial_time(Flop(flops), FlopPerSecond(machine.throughput.value))
+        click.echo(f"single-node time         {format_seconds(serial_s)}")
+        if nodes is not None:
+            shortest_s = parallel_time_lower_bound(serial_s, nodes, bound)
+            click.echo(f"shortest time, {nodes} nodes  {format_seconds(shortest_s)}")
+
+
+@click.command()
+@click.argument("result", type=options.FILE)
+@click.option(
+    "--platform",
+    required=True,
+    metavar="|".join((*options.NETWORK.choices, "FILE.xml")),
+    help="Network: a topology made of the machine's parameters, or a platform file of SimGrid.",
+)
+@click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
+@options.machine_and_latency_options
+@click.option(
+    "--platform-nodes",
+    type=click.IntRange(1),
+    help="Nodes of a generated platform; the largest node count if left out.",
+)
+@options.file("--hosts", help="Hosts of a platform file to use, one per line.")
+@options.with_default(
+    "--placement",
+    type=click.Choice(["order", "random", "near"]),
+    default="order",
+    help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
+)
+@options.model_option
+@click.option("--method", default="", help="Decomposition; the cheapest if left out.")
+@options.with_default(
+    "--rounds", "most_rounds", type=click.IntRange(1), default=500, help="Rounds that are simulated at most."
+)
+@options.with_default("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Seed.")
+@options.with_default(
+    "--timeout", "timeout_s", type=options.seconds, default="10min", help="Limit of one simulation."
+)
+@options.file("--keep", help="New folder for platform, hosts and traces.")
+@output_options("Only the table; no progress.")
+def simulate_command(
+    result: Path,
+    platform: str,
+    hosts: Path | None,
+    platform_nodes: int | None,
+    nodes: tuple[int, ...] | None,
+    machine: MachineParameters,
+    model: str,
+    method: str,
+    out: Outputs,
+    **given: options.Raw,
+) -> None:
+    """Simulate the decompositions of RESULT on a cluster that you do not have.
+
+    Writes one trace per rank (rounds of messages with the predicted bytes, work, collective operations) and
+    replays them with SimGrid, which must be installed (Debian: libsimgrid-dev). Shows simulated time and
+    efficiency beside the bound.
+    """
+    out.check()
+    _check_keep(given["keep"], out.force)
+    from commanalyzer.machine.simulation.platforms import (
+        check_topology,
+        link_parameters,
+        make_platform,
+        read_platform,
+    )
+    from commanalyzer.machine.simulation.run import SimulationOptions
+    from commanalyzer.result.artifacts import load
+
+    found = load(result)
+    chosen = [found.decomposition(count, model, method) for count in nodes or found.nodes]
+    if platform not in options.NETWORK.choices and ("." in platform or "/" in platform):
+        network = read_platform(Path(platform), hosts)
+    else:
+        check_topology(platform)  # before what else it needs is asked for
+        most = max((item.nodes for item in chosen), default=1)
+        # What the analysis knows of the machine (the measured throughput) completes what is given here.
+        link = link_parameters(found.machine.replaced_by(machine))
+        network = make_platform(platform, max(most, platform_nodes or 0), link)
+    if not out.quiet:
+        if machine.overlap is not None:
+            click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
+        unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
+        if unused and network.name not in options.NETWORK.choices:
+            click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
+    overhead = machine.message_overhead
+    how = SimulationOptions(message_overhead_s=overhead.value if overhead else 0.0, **given)
+    _simulate(found, chosen, network, how, out)
+
+
+def _check_keep(keep: Path | None, force: bool) -> None:
+    if keep is None:
+        return
+    if keep.exists() and not keep.is_dir():
+        raise ArtifactError("expected a folder, found a file", where=str(keep))
+    if keep.is_dir() and any(keep.iterdir()) and not force:
+        raise ArtifactError(
+            "expected a new or empty folder, found files", where=str(keep), hint="overwrite them with --force"
+        )
+
+
+def _simulate(
+    found: AnalysisResult,
+    chosen: list[Decomposition],
+    network: Platform,
+    how: SimulationOptions,
+    out: Outputs,
+) -> None:
+    from commanalyzer.machine.simulation.run import simulate
+    from commanalyzer.machine.simulation.schedule import smpi_version
+    from commanalyzer.report.machine import SimulationReport, show_simulation, simulation_text
+    from commanalyzer.result.provenance import collect_provenance
+
+    version = smpi_version()
+    with shown_progress(out.quiet) as progress:
+        simulation = simulate(found, chosen, network, how, progress)
+    provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
+    report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
+    out.present(report, simulation_text, show_simulation, (how.keep,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +338,13 @@ def _measure_campaign(asked: _Campaign, table: Path, *, force: bool) -> None:
 
 
 @click.group()
-def command() -> None:
+def machine_command() -> None:
     """Measure this machine, show machine files, list the published ones."""
 
 
-@command.command("phases")
+@machine_command.command("phases")
 @click.argument("table", type=options.FILE)
-@click.option("-o", "--output", required=True, type=options.FILE, help="Machine file to write (TOML).")
+@options.file("-o", "--output", required=True, help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--base", default="", metavar="NAME|FILE", help="Machine whose other parameters and units are kept."
@@ -167,7 +399,7 @@ def phases(
     click.echo(f"wrote {output}")
 
 
-@command.command("list")
+@machine_command.command("list")
 def list_machines() -> None:
     """List the published machines that --machine knows by name."""
     from commanalyzer.machine.machine_file import published_machines
@@ -179,9 +411,9 @@ def list_machines() -> None:
     show_machines(machines, make_console(sys.stdout))
 
 
-@command.command("show")
+@machine_command.command("show")
 @click.argument("machine", metavar="NAME|FILE")
-@click.option("--all", "every", is_flag=True, help="Also the values over node counts and message sizes.")
+@options.flag("--all", "every", help="Also the values over node counts and message sizes.")
 def show(machine: str, every: bool) -> None:
     """Print a published machine or a machine file."""
     from commanalyzer.machine.machine_file import load_machine
@@ -194,15 +426,11 @@ def show(machine: str, every: bool) -> None:
 class _WithRun(WithProgramArguments):
     """The command after ``--`` is a plain run of the program."""
 
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Mention the program."""
-        formatter.write_usage(
-            ctx.command_path, "[OPTIONS] [-- PROGRAM ARGUMENTS...]", "Usage: mpiexec -n RANKS "
-        )
+    usage, launcher = "[OPTIONS] [-- PROGRAM ARGUMENTS...]", "mpiexec -n RANKS "
 
 
-@command.command("measure", cls=_WithRun)
-@click.option("-o", "--output", type=options.FILE, help="Machine file to write (TOML).")
+@machine_command.command("measure", cls=_WithRun)
+@options.file("-o", "--output", help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
@@ -222,9 +450,8 @@ class _WithRun(WithProgramArguments):
     help="Time for one measurement; it has fewer rounds (at least 6) if they take longer.",
 )
 @options.with_default("--seed", type=int, default=1, help="Seed of the random patterns.")
-@click.option(
+@options.file(
     "--program",
-    type=options.FILE,
     metavar="RESULT",
     help="Also the throughput of this analysed program (*.cmz), from runs of the command after --.",
 )
@@ -235,10 +462,9 @@ class _WithRun(WithProgramArguments):
     metavar="NAME|FILE",
     help="Machine whose parameters are kept where none is measured.",
 )
-@click.option(
+@options.flag(
     "--range-mappers",
     "range_mappers",
-    is_flag=True,
     help="Instead: overhead of every pair of range mappers (JSON), for predict.",
 )
 @options.with_default(
@@ -249,9 +475,8 @@ class _WithRun(WithProgramArguments):
     type=click.Choice(("star", "fat-tree", "torus", "dragonfly")),
     help="--range-mappers on a simulated network of the machine of --base.",
 )
-@click.option(
+@options.file(
     "--campaign",
-    type=options.FILE,
     metavar="TABLE",
     help="Measure communication phases instead, into this table (CSV); goes on where it was.",
 )
@@ -260,7 +485,7 @@ class _WithRun(WithProgramArguments):
 )
 @click.option("--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1.")
 @options.with_default("--allocation", default="1", help="Name of this job's nodes in the campaign.")
-@click.option("--slurm", type=options.FILE, metavar="SCRIPT", help="Only write a script of the campaign.")
+@options.file("--slurm", metavar="SCRIPT", help="Only write a script of the campaign.")
 @force_option
 @quiet_option("Only say which files were written.")
 @together(
@@ -311,10 +536,10 @@ def measure(
         num_runs=timed.runs,
         force=out.force,
     )
-    _run(request, out.quiet)
+    _measure(request, out.quiet)
 
 
-def _run(request: MeasurementRequest, quiet: bool) -> None:
+def _measure(request: MeasurementRequest, quiet: bool) -> None:
     from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.machine.measuring.job import run_job
     from commanalyzer.machine.measuring.mpi import launcher_rank

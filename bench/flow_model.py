@@ -3,7 +3,7 @@
 SimGrid replays every rank as a thread, which takes minutes from some thousand ranks on. A phase in which all
 receives are posted, all sends started and then awaited needs no threads: messages are flows that share links
 by weighted max-min fairness, as in SimGrid's model, until each has been carried. Both agree within a few per
-cent (``tests/e2e/test_flows.py``, workloads/ALLOCATIONS.md).
+cent (``tests/e2e/test_allocations.py``, workloads/ALLOCATIONS.md).
 
 Reference: P. Velho et al., On the validity of flow-level TCP network models for grid and cloud simulations,
 ACM TOMACS 23(4), 2013 (SimGrid's sharing: rates are inverse to latency plus weight-S per bandwidth of each
@@ -12,13 +12,11 @@ link).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from commanalyzer.foundation.compiled import compiled
 from commanalyzer.machine.simulation.platforms import MEMORY_BANDWIDTH, MEMORY_LATENCY_S, LinkParameters
-from commanalyzer.machine.simulation.routes import Floats, Int64, Topology
+from commanalyzer.machine.simulation.routes import Floats, Int64, Messages, Topology
 
 # Links that are full at nearly the same share are full together: rates are 1 % off at most. Halved, twice
 # the work; without it, a network in which every link has another load takes a round per link.
@@ -147,19 +145,6 @@ def finish_times(
 _WEIGHT_BYTES = 8775.0
 # Changes of the shares that lie within 2 % of the time so far are made together. Halved, twice the work.
 PRECISION = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """Messages of one phase, int64[M] each, all started at once in the order of the arrays."""
-
-    sender: Int64
-    receiver: Int64
-    size_bytes: Int64
-
-    def __post_init__(self) -> None:
-        if not len(self.sender) == len(self.receiver) == len(self.size_bytes):
-            raise ValueError("expected a sender, a receiver and a size of each message")
 
 
 def phase_time(messages: Messages, rank_position: Int64, network: Topology, link: LinkParameters) -> float:

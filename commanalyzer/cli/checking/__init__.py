@@ -1,1 +1,0 @@
-"""Commands that count and compare with MPI programs."""

@@ -1,1 +1,0 @@
-"""Commands about kernels: features, patterns, tasks, speedups, designs of blocks."""

@@ -1,1 +1,0 @@
-"""Commands about machines, and what bounds a result on them."""

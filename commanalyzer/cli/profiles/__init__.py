@@ -1,1 +1,0 @@
-"""Commands about profiles of ranks, and their extrapolation."""

@@ -1,1 +1,0 @@
-"""Commands about one program, and about results beside each other."""

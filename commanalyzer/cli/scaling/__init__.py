@@ -1,1 +1,0 @@
-"""Commands about other sizes and numbers of nodes."""
