@@ -15,10 +15,10 @@ def parts(*owners: int) -> Int32:
 
 
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
-    return charge_volume(graph, part, num_parts, hubs).communication(graph)
+    return charge_volume(graph, part, num_parts, hubs).communication(graph, part)
 
 
 def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: UInt8) -> Communication:
     totals = totals_of(graph)
     charges = charge_hpdc18(graph, part, num_parts, singletons, totals)
-    return with_singletons(charges.communication(graph, totals), graph, part, singletons, totals)
+    return with_singletons(charges.communication(graph, part, totals), graph, part, singletons, totals)

@@ -60,14 +60,15 @@ class Charges:
         return found[found[:, 3] > 0]
 
     def exchanges(
-        self, graph: AnyGraph, totals: GraphTotals | None = None, hubs: Bool | None = None
+        self, graph: AnyGraph, part: Int32, totals: GraphTotals | None = None, hubs: Bool | None = None
     ) -> Exchanges:
-        """Return the transfers by pair of parts and array; ``hubs`` (bool[V]) are told apart."""
-        return Exchanges.of((self.fold, self.expand), self.num_parts, graph, totals or totals_of(graph), hubs)
+        """Return the transfers of owners ``part`` (int32[V]) by pair and array; ``hubs`` (bool[V]) apart."""
+        kinds, totals = (self.fold, self.expand), totals or totals_of(graph)
+        return Exchanges.of(kinds, self.num_parts, graph, totals, part, hubs)
 
-    def communication(self, graph: AnyGraph, totals: GraphTotals | None = None) -> Communication:
+    def communication(self, graph: AnyGraph, part: Int32, totals: GraphTotals | None = None) -> Communication:
         """Return the matrix of this decomposition: :meth:`Exchanges.communication` of :meth:`exchanges`."""
-        return self.exchanges(graph, totals).communication()
+        return self.exchanges(graph, part, totals).communication()
 
 
 def charges_of(graph: AnyGraph, part: Int32, num_parts: int, listed: Int64) -> Charges:

@@ -95,7 +95,8 @@ class View:
     def communication(self, part: Int32, charges: Charges) -> tuple[Communication, Int64]:
         """Return what the ``charges`` of owners add up to, all told apart, and int64[O], bytes of arrays."""
         graph, removed = self.graph, self.removed
-        exchanges = charges.exchanges(graph, self.totals, removed if self.singletons is None else None)
+        hubs = removed if self.singletons is None else None
+        exchanges = charges.exchanges(graph, part, self.totals, hubs)
         found, object_bytes = exchanges.communication(), exchanges.bytes_per_object()
         if self.singletons is not None:
             return with_singletons(found, graph, part, self.singletons, self.totals), object_bytes

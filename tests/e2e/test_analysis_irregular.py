@@ -43,8 +43,8 @@ def bytes_per_object(result: ca.AnalysisResult, arrays: dict[int, Ints], parts: 
     owner = owners_of_values(graph, arrays, parts)
     graph = simplified(graph)
     charges = charge_volume(graph, owner, parts, find_hubs(graph, HIGH))
-    found = charges.exchanges(graph).bytes_per_object()
-    assert found.sum() == charges.communication(graph).total_bytes
+    found = charges.exchanges(graph, owner).bytes_per_object()
+    assert found.sum() == charges.communication(graph, owner).total_bytes
     return found
 
 

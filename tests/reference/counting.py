@@ -187,10 +187,17 @@ def choice_bytes(
     every: list[int],
     chosen: tuple[int, ...],
 ) -> int:
-    """Bytes of expanding the ``chosen`` groups and folding the others of ``every``."""
-    total, uses = 0, dict[Pair, int]()
+    """Bytes of expanding the ``chosen`` groups and folding the others of ``every``.
+
+    An operand that is sent counts as often as any of ``every`` group needs it, whichever are chosen: so the
+    choice is a least cut.
+    """
+    total, uses, sends = 0, dict[Pair, int](), set[Pair]()
     for g, members in ((g, groups[g]) for g in every):
         sink = rows[members[0].row][0]
+        for term, v in ((t, v) for t in members for v in t.operands if part[v] != part[sink]):
+            uses[v, part[sink]] = max(uses.get((v, part[sink]), 0), rows[term.row][1])
+            sends |= {(v, part[sink])} if g in chosen else set()
         if g not in chosen:
             often = min(max(rows[t.row][1] for t in members), sums_needed(graph, sink, rows))
             if (seen := versions_read(graph, sink, rows)) > sums_needed(
@@ -198,12 +205,8 @@ def choice_bytes(
             ):  # between contributions
                 often = max(often, min(sum(rows[r][1] for r in {t.row for t in members}), seen))
             total += often * int(graph.width_bytes[sink])
-            continue
-        for t in members:
-            for v in [v for v in t.operands if part[v] != part[sink]]:
-                uses[v, part[sink]] = max(uses.get((v, part[sink]), 0), rows[t.row][1])
-    for (v, dest), u in uses.items():
-        have, versions = sent.get((v, dest), 0), max(int(graph.versions[v]), 1)
+    for v, dest in sends:
+        u, have, versions = uses[v, dest], sent.get((v, dest), 0), max(int(graph.versions[v]), 1)
         more = min(u, versions) - min(have, versions) if have else u
         total += max(more, 0) * int(graph.width_bytes[v])
     return total
@@ -304,19 +307,39 @@ def matrix_of(
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return bytes and messages."""
     volume = [[0] * num_parts for _ in range(num_parts)]
-    rounds: dict[tuple[int, int, int], dict[int, int]] = {}
-    main = main_sites(graph)
+    rounds: dict[tuple[int, int, int], dict[tuple[int, bool, int], int]] = {}
+    main, hops = main_sites(graph), hops_of(graph, part)
     for items, sends in ((expand, True), (fold, False)):
         for (value, other), (_, count, _) in items.items():
             i, j = (part[value], other) if sends else (other, part[value])
             volume[i][j] += count * int(graph.width_bytes[value])
             per_array = rounds.setdefault((i, j, main[value]), {})
-            home = int(graph.home_object[value])
-            per_array[home] = max(per_array.get(home, 0), count)
+            key = int(graph.home_object[value]), sends, hops[value]
+            per_array[key] = max(per_array.get(key, 0), count)
     messages = [[0] * num_parts for _ in range(num_parts)]
     for (i, j, _), per_array in rounds.items():
-        messages[i][j] = max(messages[i][j], sum(per_array.values()))
+        needed = 0
+        for home in {home for home, _, _ in per_array}:
+            both = [sum(n for (h, kind, _), n in per_array.items() if (h, kind) == (home, k)) for k in (0, 1)]
+            needed += max(both)
+        messages[i][j] = max(messages[i][j], needed)
     return volume, messages
+
+
+def hops_of(graph: ValueGraph, part: Sequence[int]) -> list[int]:
+    """How often values of its own array went to another part on the longest way to each value."""
+    private = (graph.is_register | graph.is_temporary).tolist()
+    known = {v: (int(graph.home_object[v]), 0) for v in range(graph.num_vertices) if not private[v]}
+    for sink, _, _, _, terms in rows_of(graph):
+        for v in (v for term in terms for v in term if v != sink and v in known):
+            array, hops = known[v][0], known[v][1] + (part[v] != part[sink])
+            if (
+                (hops > known[sink][1] and (private[sink] or array == known[sink][0]))
+                if sink in known
+                else True
+            ):
+                known[sink] = array, hops
+    return [known.get(v, (-1, 0))[1] for v in range(graph.num_vertices)]
 
 
 def main_sites(graph: ValueGraph) -> list[int]:

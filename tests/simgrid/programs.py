@@ -115,7 +115,7 @@ def own_communication(case: Case, found: ca.AnalysisResult, ranks: int) -> Commu
     values = workload.values(arguments, ranks)
     owners = owners_by_blocks(flat, hubs, workload, grid, values)
     charges = charge_volume(flat, owners, ranks, hubs)
-    exchanges = charges.exchanges(flat, hubs=hubs)
+    exchanges = charges.exchanges(flat, owners, hubs=hubs)
     item = with_collectives(exchanges.communication(), charges, exchanges, flat, hubs)
     return with_phases(item, charges, exchanges, flat, owners, hubs, step_order(flat))
 

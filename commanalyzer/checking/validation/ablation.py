@@ -148,7 +148,7 @@ def _own_accuracy(
     flat, hubs = volume_view(graph, variant.high)
     values = workload.values(arguments, nodes)
     owners = owners_by_blocks(flat, hubs, workload, workload.extents(nodes), values)
-    predicted = charge_volume(flat, owners, nodes, hubs).communication(flat).total_bytes
+    predicted = charge_volume(flat, owners, nodes, hubs).communication(flat, owners).total_bytes
     for item, amount in workload.excess_bytes(arguments, nodes).items():
         if item.side == "predicted":
             predicted -= amount

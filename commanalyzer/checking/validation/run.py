@@ -312,7 +312,7 @@ def own_decomposition(
         raise ConfigError(f"expected a process grid of {nodes}, found {workload.grids[nodes]}")
     flat, hubs = volume_view(graph, HIGH)
     owners = owners_by_blocks(flat, hubs, workload, grid, values)
-    found = charge_volume(flat, owners, nodes, hubs).communication(flat)
+    found = charge_volume(flat, owners, nodes, hubs).communication(flat, owners)
     shared = int(np.minimum(found.comm_bytes, counted).sum())
     total = found.total_bytes + int(counted.sum())
     return OwnDecomposition(

@@ -16,8 +16,10 @@ from scipy.sparse import csr_array
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals
+from commanalyzer.foundation.compiled import compiled_in_place, frozen
+from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph, values_of
-from commanalyzer.graph.value_graph import Bool, Int64, order_by
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, order_by
 
 FOLD, EXPAND = range(2)
 
@@ -34,7 +36,7 @@ class Exchanges:
     receiver: Int64  # [N], part
     site: Int64  # [N], statement that makes the values, -1 for none
     home: Int64  # [N], array
-    rounds: Int64  # [N], most often that one of the values is sent
+    rounds: Int64  # [N], most often that one of the values as many hops away is sent, all of these
     low_bytes: Int64  # [N], at the lower end
     comm_bytes: Int64  # [N], most likely
     high_bytes: Int64  # [N], at the upper end
@@ -46,9 +48,13 @@ class Exchanges:
         num_parts: int,
         graph: AnyGraph,
         totals: GraphTotals,
+        part: Int32,
         hubs: Bool | None = None,
     ) -> Exchanges:
-        """Put transfers, contributions and values that are sent, together; ``hubs`` are bool[V]."""
+        """Put transfers, contributions and values that are sent, together.
+
+        Owners are ``part`` (int32[V]), ``hubs`` bool[V].
+        """
         value, sender, receiver, *counts, width = (
             np.concatenate([getattr(item, f.name) for item in kinds]) for f in fields(Transfers)
         )
@@ -57,10 +63,14 @@ class Exchanges:
         alike += np.repeat(np.arange(len(kinds)), list(map(len, kinds)))
         if hubs is not None:
             alike += 2 * hubs[value]
-        order, begin = _grouped(pair, alike, num_parts**2)
+        hops = hops_of(graph, part)[value]
+        order, begin = _grouped(pair, alike * (int(hops.max(initial=0)) + 1) + hops, num_parts**2)
+        together = np.maximum.reduceat(counts[1][order], begin)  # what is as many hops away
+        is_new = (np.diff(key[order[begin]], prepend=-1) != 0 for key in (pair, alike))
+        groups = np.flatnonzero(np.logical_or(*is_new))
+        rounds, begin = np.add.reduceat(together, groups), begin[groups]
         first = order[begin]
         site, home = np.divmod(alike[first] // 4, homes)
-        rounds = np.maximum.reduceat(counts[1][order], begin)
         moved = (np.add.reduceat((count * width)[order], begin) for count in counts)
         is_expand, is_hub = alike[first] % 2 == EXPAND, alike[first] // 2 % 2 == 1
         ends = sender[first].astype(np.int64), receiver[first].astype(np.int64)
@@ -75,9 +85,10 @@ class Exchanges:
         """Return the matrix, with the most likely number in every bracket.
 
         Messages: all values that go from i to j in the same round travel together. A round of an array is one
-        version of its values, so an array takes as many messages as any one of its values is sent. Arrays
-        that the same statement fills take turns (two buffers that are swapped): their messages add up.
-        Arrays of different statements are taken to share rounds.
+        version of its values, so an array takes as many messages as any one of its values is sent; a value
+        that is computed from what another part sent of the same array goes in a later one. Arrays that the
+        same statement fills take turns (two buffers that are swapped): their messages add up. Arrays of
+        different statements are taken to share rounds.
         """
         comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
         np.add.at(comm_bytes, (self.sender, self.receiver), self.comm_bytes)
@@ -106,6 +117,36 @@ class Exchanges:
         total = np.zeros(self.num_homes, dtype=np.int64)
         np.add.at(total, self.home, self.comm_bytes)
         return total
+
+
+def hops_of(graph: AnyGraph, part: Int32) -> Int32:
+    """Return int32[V], how often values of its own array went to another part on the longest way to each.
+
+    Owners are ``part`` (int32[V]), rows are in the order of their first occurrence. A row of a matrix that is
+    computed from rows before it, on other parts, waits for these; so does each of three levels in time.
+    """
+    hops, array = np.zeros(graph.num_vertices, np.int32), graph.home_object.copy()
+    private = graph.is_register | graph.is_temporary
+    array[private] = -1
+    for rows in row_slices(graph):
+        _note_hops(rows, frozen(part, np.int32), private, array, hops)
+    return hops
+
+
+@compiled_in_place
+def _note_hops(rows: Rows, part: Int32, private: Bool, array: Int32, hops: Int32) -> None:
+    """Add the hops of some rows; private values hand on the most of what they are computed from."""
+    for r in range(len(rows.row_sink)):
+        k = rows.row_sink[r]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
+            count = hops[s] + (part[s] != part[k])
+            if s == k or array[s] < 0:
+                continue
+            if private[k] and (array[k] < 0 or count > hops[k]):
+                array[k], hops[k] = array[s], count
+            elif array[s] == array[k]:
+                hops[k] = max(hops[k], count)
 
 
 def _firsts(keys: Sequence[Int64]) -> Int64:

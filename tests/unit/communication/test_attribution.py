@@ -68,7 +68,7 @@ def test_the_lines_add_up_to_the_matrix(graph: ValueGraph, part: Int64, parts: i
     owners = part.astype(np.int32)
     charges = charge_volume(graph, owners, parts, hubs)
     found = traffic_of_lines(graph, owners, charges)
-    total = charges.communication(graph).total_bytes
+    total = charges.communication(graph, owners).total_bytes
     assert total > 0
     assert sum(t.needed_bytes for t in found) == pytest.approx(total)
     assert sum(t.made_bytes for t in found) == total

@@ -33,8 +33,8 @@ def test_hubs_are_told_apart_and_all_others_are_peers() -> None:
     graph = _sum_of_eight(5)
     hubs, none = np.arange(9) == SUM, np.zeros(9, dtype=np.bool_)
     charges = charge_volume(graph, PARTS, 4, hubs)
-    plain = charges.communication(graph)
-    found = with_collectives(plain, charges, charges.exchanges(graph, hubs=hubs), graph, hubs)
+    plain = charges.communication(graph, PARTS)
+    found = with_collectives(plain, charges, charges.exchanges(graph, PARTS, hubs=hubs), graph, hubs)
     assert found.collectives == (
         Collective("bcast", "s", root=0, partners=3, rounds=5, comm_bytes=120),
         Collective("reduce", "s", root=0, partners=3, rounds=5, comm_bytes=120),
@@ -48,8 +48,8 @@ def test_hubs_are_told_apart_and_all_others_are_peers() -> None:
     assert found.comm_bytes.tolist() == plain.comm_bytes.tolist()
     assert found.total_bytes == 280
     charges = charge_volume(graph, PARTS, 4, none)
-    exchanges = charges.exchanges(graph, hubs=none)
-    found = with_collectives(charges.communication(graph), charges, exchanges, graph, none)
+    exchanges = charges.exchanges(graph, PARTS, hubs=none)
+    found = with_collectives(charges.communication(graph, PARTS), charges, exchanges, graph, none)
     assert found.collectives == ()
     assert found.peer_bytes is None
 

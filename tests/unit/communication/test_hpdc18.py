@@ -22,7 +22,7 @@ def test_equals_the_plain_counter(case: Case) -> None:
     charges = charge_hpdc18(case.graph, part, case.num_parts, found, totals_of(case.graph))
     expected = hpdc18_transfers(case.graph, case.part, (found > 0).tolist())
     volume, _ = matrix_of(case.graph, case.part, case.num_parts, expected, {})
-    assert charges.communication(case.graph).comm_bytes.tolist() == volume
+    assert charges.communication(case.graph, part).comm_bytes.tolist() == volume
     result = count_hpdc18(case.graph, part, case.num_parts, found)
     low, _ = singleton_rounds(case.graph, found, totals_of(case.graph))
     words = 0

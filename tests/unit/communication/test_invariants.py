@@ -24,7 +24,7 @@ def test_missing_transfer() -> None:
     with pytest.raises(GraphInvariantError, match="1 of 2 flows between parts are in no transfer"):
         check_charges(GRAPH, PART, broken)
     with pytest.raises(GraphInvariantError, match="add up to 8 bytes, the matrix to 16"):
-        check_matrix(broken, CHARGES.communication(GRAPH))
+        check_matrix(broken, CHARGES.communication(GRAPH, PART))
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_transfer_to_itself() -> None:
 
 def test_bytes_per_object() -> None:
     apart = build(3, [row(1, 0), row(2, 0)], exits=[0])
-    assert CHARGES.exchanges(apart).bytes_per_object().tolist() == [0, 0, 16]
-    assert CHARGES.exchanges(GRAPH).bytes_per_object().tolist() == [16, 0, 0]
+    assert CHARGES.exchanges(apart, PART).bytes_per_object().tolist() == [0, 0, 16]
+    assert CHARGES.exchanges(GRAPH, PART).bytes_per_object().tolist() == [16, 0, 0]

@@ -37,7 +37,8 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
     found = charge_volume(large, part, case.num_parts, hubs, totals)
     assert_equal(found, whole)
     assert (
-        found.communication(large, totals).messages.tolist() == whole.communication(graph).messages.tolist()
+        found.communication(large, part, totals).messages.tolist()
+        == whole.communication(graph, part).messages.tolist()
     )
     folded = (whole.fold.value, whole.fold.sender)
     arguments = (hubs, part, case.num_parts, folded, totals.readers if whole.splits_terms else None)

@@ -33,7 +33,7 @@ def test_equals_the_plain_counter(case: Case) -> None:
     expand, fold = volume_transfers(case.graph, case.part, case.hubs)
     assert as_dict(charges.expand, charges.expand.receiver) == expand
     assert as_dict(charges.fold, charges.fold.sender) == fold
-    communication = charges.communication(case.graph)
+    communication = charges.communication(case.graph, part)
     volume, messages = matrix_of(case.graph, case.part, case.num_parts, expand, fold)
     assert communication.comm_bytes.tolist() == volume
     assert communication.messages.tolist() == messages

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from commanalyzer.communication.messages.exchanges import Exchanges
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import totals_of
+from commanalyzer.communication.volume import charge_volume
 from commanalyzer.graph.value_graph import Int32
-from tests.graphs import build
+from tests.graphs import build, row
 
 PARTS, VALUES = 3, 6
 EXITS = (4, 5)  # values of another array
@@ -39,7 +40,8 @@ ITEMS = st.lists(st.tuples(*(st.integers(*ends) for ends in _RANGES)))
 @settings(max_examples=100, deadline=None)
 def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]) -> None:
     graph, kinds = build(VALUES, [], exits=EXITS), (_transfers(folds), _transfers(sent))
-    found = Exchanges.of(kinds, PARTS, graph, replace(totals_of(graph), site=SITE.copy()), HUBS)
+    totals, part = replace(totals_of(graph), site=SITE.copy()), np.zeros(VALUES, np.int32)
+    found = Exchanges.of(kinds, PARTS, graph, totals, part, HUBS)
     per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)
     moved = np.zeros((PARTS, PARTS), dtype=np.int64)
     objects = np.zeros(len(graph.objects), dtype=np.int64)
@@ -74,9 +76,26 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
     value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
     item = Transfers(value, sender, receiver, count, count, count, np.full(n, 8, dtype=np.int64))
-    found = Exchanges.of((item,), parts, graph, totals_of(graph))
+    found = Exchanges.of((item,), parts, graph, totals_of(graph), np.zeros(1, np.int32))
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count
     assert len(found.rounds) == n
     assert found.communication().messages.tolist() == expected.tolist()
     assert found.communication().comm_bytes.tolist() == (8 * expected).tolist()
+
+
+def test_what_is_computed_from_what_was_sent_goes_in_a_later_message() -> None:
+    """Three levels in turn, 12 steps; a triangular solution with rows dealt out."""
+    n, part = 4, np.tile(np.array([0, 0, 1, 1], np.int32), 3)
+    reads = [
+        row(n * ((t + 1) % 3) + i, *(n * t + j for j in (i - 1, i, i + 1) if 0 <= j < n), count=4)
+        for t in range(3)
+        for i in range(n)
+    ]
+    graph = build(3 * n, reads, versions=dict.fromkeys(range(3 * n), 4))
+    levels = charge_volume(graph, part, 2)
+    assert levels.communication(graph, part).messages.tolist() == [[0, 12], [12, 0]]
+    graph = build(8, [row(i, *range(i)) for i in range(1, 8)])
+    dealt = np.arange(8, dtype=np.int32) % 2
+    messages = charge_volume(graph, dealt, 2).communication(graph, dealt).messages
+    assert messages.tolist() == [[0, 3], [3, 0]]  # the first value, of another statement, shares one

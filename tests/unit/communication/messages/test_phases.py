@@ -52,7 +52,7 @@ def _loop(statements: Sequence[tuple[int, Sequence[int], int]], num_values: int)
 def _phases(graph: ValueGraph, part: Sequence[int]) -> Communication:
     owner, hubs = np.array(part, dtype=np.int32), np.zeros(graph.num_vertices, dtype=np.bool_)
     charges = charge_volume(graph, owner, 2, hubs)
-    exchanges = charges.exchanges(graph, hubs=hubs)
+    exchanges = charges.exchanges(graph, owner, hubs=hubs)
     return with_phases(exchanges.communication(), charges, exchanges, graph, owner, hubs, step_order(graph))
 
 

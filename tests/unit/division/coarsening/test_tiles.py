@@ -146,7 +146,7 @@ def test_nets_of_values_count_the_volume_exactly_where_each_sink_is_written_once
     drawn = data.draw(st.lists(st.integers(0, parts - 1), min_size=n, max_size=n))
     part = np.array(drawn, np.int32)[: tiling.num_vertices]
     assert view.hypergraph is not None
-    counted = charge_volume(graph, part[tiling.vertex], parts).communication(graph)
+    counted = charge_volume(graph, part[tiling.vertex], parts).communication(graph, part[tiling.vertex])
     assert connectivity(view.hypergraph, part, parts) == counted.low_bytes
 
 

@@ -269,7 +269,7 @@ def _owner_computes_bytes(graph: ValueGraph, part: Int32) -> int:
     """
     totals = totals_of(graph)
     alike = replace(totals, readers=np.ones_like(totals.readers))
-    return charge_volume(graph, part, 3, totals=alike).communication(graph).total_bytes
+    return charge_volume(graph, part, 3, totals=alike).communication(graph, part).total_bytes
 
 
 # --- values that everyone can make -------------------------------------------------------------------------
