@@ -24,7 +24,7 @@ BUDGETS = {
     "communication": 2_908,
     "division": 6_854,
     "foundation": 1_114,
-    "graph": 5_583,
+    "graph": 5_582,
     "kernels": 6_625,
     "machine": 4_542,
     "profiles": 4_800,
