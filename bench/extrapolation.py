@@ -20,10 +20,9 @@ from bench.spurious_terms import DATA_SETS, study, table
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.classification.classify import METHODS, classify
-from commanalyzer.profiles.extrapolation.data import training_data
+from commanalyzer.profiles.extrapolation.data import default_setup, training_data
 from commanalyzer.profiles.extrapolation.models import compared, mean_error
 from commanalyzer.profiles.extrapolation.passes import train
-from commanalyzer.profiles.extrapolation.setup import default_setup
 from commanalyzer.profiles.metrics import FUNCTIONS, OPTIONAL
 from commanalyzer.profiles.values import Profile
 from tests.made_profiles import grid_profile, places_of

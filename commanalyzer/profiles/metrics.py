@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.profiles.fields import POINT_TO_POINT
+from commanalyzer.profiles.document import POINT_TO_POINT
 from commanalyzer.profiles.values import GROUPS, LINE_BYTES, Float64, RankProfile, Reuse
 
 MIXES = tuple(GROUPS)

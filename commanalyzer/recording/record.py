@@ -40,11 +40,11 @@ from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import is_fortran
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.abi import PIECE
+from commanalyzer.recording.instrument.calls import with_thunks
 from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
-from commanalyzer.recording.instrument.thunks import with_thunks
 from commanalyzer.recording.runtime.build import build_instrumented, build_native, build_recorder
 from commanalyzer.recording.runtime.launch import ProgramRuns, TargetRun, require_success
 from commanalyzer.recording.trace import Trace, read_trace

@@ -27,6 +27,7 @@ from commanalyzer.recording.interpreter.activation import (
     plan_function,
 )
 from commanalyzer.recording.interpreter.instructions.arithmetic import (
+    FUNCTIONS,
     OPERATIONS,
     all_labels,
     binary,
@@ -35,11 +36,8 @@ from commanalyzer.recording.interpreter.instructions.arithmetic import (
     select_role,
     without_address_labels,
 )
-from commanalyzer.recording.interpreter.instructions.codec import decode, encode
 from commanalyzer.recording.interpreter.libc.external import Externals
-from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
-from commanalyzer.recording.interpreter.memory import Image, Memory
-from commanalyzer.recording.interpreter.shadow import Shadow
+from commanalyzer.recording.interpreter.memory import Image, Memory, Shadow
 from commanalyzer.recording.interpreter.values import (
     EXIT_HOME,
     NO_LABELS,
@@ -49,6 +47,8 @@ from commanalyzer.recording.interpreter.values import (
     Value,
     as_float,
     as_int,
+    decode,
+    encode,
     union,
     with_role,
 )

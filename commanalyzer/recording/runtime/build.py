@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.frontend.compile import FrontendResult
+from commanalyzer.program.frontend.forwarding import with_one_rounding
 from commanalyzer.program.frontend.link import (
     TO_BITCODE,
     BuildTimeoutError,
@@ -23,7 +24,6 @@ from commanalyzer.program.frontend.link import (
     build_object,
     fortran_support,
 )
-from commanalyzer.program.frontend.relaxed_math import with_one_rounding
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.recording.abi import OF_BYTES
 

@@ -17,17 +17,17 @@ from commanalyzer.program.frontend.compile import (
     fortran_runtime,
     language_of,
 )
+from commanalyzer.program.frontend.drivers.command import (
+    needs_openmp,
+    sequential_openmp,
+    system_library_flags,
+)
 from commanalyzer.program.frontend.drivers.embedded import (
     ElfImage,
     EmbeddedProgram,
     Record,
     is_elf,
     read_program,
-)
-from commanalyzer.program.frontend.drivers.underlying import (
-    needs_openmp,
-    sequential_openmp,
-    system_library_flags,
 )
 from commanalyzer.program.frontend.toolchain import Toolchain, bundled_toolchain, find_toolchain
 

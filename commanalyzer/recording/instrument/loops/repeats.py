@@ -39,7 +39,14 @@ from commanalyzer.program.ir.loops.induction import (
 from commanalyzer.program.ir.model import BasicBlock
 from commanalyzer.recording.instrument.code import Computed, Event, FunctionPatch, HookCall, RepeatedLoop
 from commanalyzer.recording.instrument.labelling.values import FunctionValues
-from commanalyzer.recording.instrument.loops.families import Entry, NestReader, Store, offer
+from commanalyzer.recording.instrument.loops.families import (
+    Entry,
+    GuardWriter,
+    NestReader,
+    Store,
+    changes,
+    offer,
+)
 from commanalyzer.recording.instrument.loops.loop_code import (
     TOKEN,
     LoopCode,
@@ -47,7 +54,6 @@ from commanalyzer.recording.instrument.loops.loop_code import (
     inserted_lines,
     loop_code,
 )
-from commanalyzer.recording.instrument.loops.repeat_guards import GuardWriter, changes
 from commanalyzer.recording.instrument.mechanisms import Mechanisms
 
 MAX_RANGES = 32

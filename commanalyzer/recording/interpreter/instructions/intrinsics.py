@@ -9,10 +9,14 @@ from functools import reduce
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.model import IrType, Operand
-from commanalyzer.recording.interpreter.instructions.arithmetic import binary, fused_multiply_add
-from commanalyzer.recording.interpreter.instructions.codec import round_to
-from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS, SPLITTING, evaluate
-from commanalyzer.recording.interpreter.values import Data, as_float, as_int, lanes
+from commanalyzer.recording.interpreter.instructions.arithmetic import (
+    FUNCTIONS,
+    SPLITTING,
+    binary,
+    evaluate,
+    fused_multiply_add,
+)
+from commanalyzer.recording.interpreter.values import Data, as_float, as_int, lanes, round_to
 
 _Integer = Callable[[Sequence[int], int], int]
 

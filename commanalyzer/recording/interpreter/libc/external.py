@@ -20,13 +20,15 @@ from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, L
 from commanalyzer.program.ir.model import Instruction, IrType
 from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.activation import Observer
-from commanalyzer.recording.interpreter.instructions.arithmetic import all_labels
-from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
+from commanalyzer.recording.interpreter.instructions.arithmetic import (
+    SPLITTING,
+    all_labels,
+    complex_product,
+    complex_quotient,
+)
 from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
 from commanalyzer.recording.interpreter.libc.library import Library
-from commanalyzer.recording.interpreter.libc.mathlib import SPLITTING, complex_product, complex_quotient
-from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.shadow import Shadow
+from commanalyzer.recording.interpreter.memory import Memory, Shadow
 from commanalyzer.recording.interpreter.values import (
     NO_LABELS,
     Data,
@@ -35,7 +37,11 @@ from commanalyzer.recording.interpreter.values import (
     Value,
     as_float,
     as_int,
+    encode,
+    member_types,
+    round_to,
     union,
+    zero,
 )
 
 
