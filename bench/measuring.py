@@ -20,7 +20,7 @@ from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import repartition
-from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.record import RecordedProgram, compile_request, record
 from commanalyzer.recording.runtime.build import build_native
 from commanalyzer.recording.runtime.launch import run_target

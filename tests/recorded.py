@@ -20,8 +20,8 @@ from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.instrument.calls import with_thunks
-from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable

@@ -60,7 +60,6 @@ LAYERS = (
     ("report.figures",),
     ("result.results",),
     ("result.provenance", "result.export", "result.comparison", "result.confidence"),
-    ("result.artifact_header",),
     ("result.artifacts",),
     ("division.views",),
     ("result.causes",),

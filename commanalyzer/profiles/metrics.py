@@ -24,8 +24,6 @@ CALLS = {
     "MPIbarrier": "MPI_Barrier",
     "MPIreduce": "MPI_Reduce",
 }
-OPTIONAL = ("F0intOnly", "D0dreuse128", "MPIinstructions", *CALLS)
-"""Metrics that Table 2 calls optional (those of OpenMP are read and written, but are no metrics here)."""
 SCALARS = (*("LSys", "H0branch", *ILP, "F0regreads", "F0regwrites", "MPIinstructions", *CALLS, *EXCHANGED),)
 
 

@@ -39,9 +39,8 @@ from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import is_fortran
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.abi import PIECE
+from commanalyzer.recording.abi import EVERY, PIECE, Mechanisms
 from commanalyzer.recording.instrument.calls import with_thunks
-from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import ConfigError, IrError
 from commanalyzer.foundation.files import scratch_directory
-from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.inputs.fortran import (
     FORTRAN_SUFFIXES,
     compile_fortran,
@@ -26,7 +25,7 @@ from commanalyzer.program.frontend.inputs.fortran import (
     runtime_libraries,
 )
 from commanalyzer.program.frontend.inputs.sources import SourceCompiler
-from commanalyzer.program.frontend.link import fortran_models, uses_fortran
+from commanalyzer.program.frontend.link import cached_file, content_key, fortran_models, uses_fortran
 from commanalyzer.program.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
 from commanalyzer.program.frontend.toolchain import Language, Toolchain, find_toolchain, run_tool
 

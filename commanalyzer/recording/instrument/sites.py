@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.foundation.work import Operations
 from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
+from commanalyzer.program.ir.names.addresses import Holder
 from commanalyzer.program.ir.names.debug_info import MemberPlace, SourcePlace
-from commanalyzer.program.ir.names.holders import Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
 
 

@@ -395,7 +395,7 @@ class Shadow:
     """
 
     def __init__(self, memory: Memory, workspace: Set[Home] = frozenset()) -> None:
-        self._memory, self._word_bytes = memory, memory.word_bytes
+        self.memory, self._word_bytes = memory, memory.word_bytes
         self._workspace = workspace
         self.chains: Counter[Chain] = Counter()
         self._words_of: dict[Home, int] = {}  # words that a version of a workspace takes
@@ -428,31 +428,31 @@ class Shadow:
         """Apply a store; return the (last) chain it made, ``None`` for pointers and replications."""
         is_scalar = type_.kind in ("int", "float")
         if is_scalar and value.exact is not None and self._word_bytes <= size_bytes(type_) in _EXACT_SIZES:
-            self._memory.own(address, size := size_bytes(type_))
+            self.memory.own(address, size := size_bytes(type_))
             self._refer(zip(range(address, address + size, self._word_bytes), value.exact, strict=False))
             return None
         chain: Chain | None = None
         for offset, member in leaves(type_):
             size = size_bytes(member)
-            self._memory.own(address + offset, size)
+            self.memory.own(address + offset, size)
             if member.kind != "ptr":
                 chain = self.create(address + offset, value.labels)
                 if chain.sink.kind == "temporary":  # the version of a workspace lives in the words touched
-                    words = self._memory.touched_words(address + offset, size)
+                    words = self.memory.touched_words(address + offset, size)
                     self._words_of[chain.sink] = len(words)
                     for word in words:
-                        self._memory.set_value_at(word, chain.sink)
+                        self.memory.set_value_at(word, chain.sink)
         return chain
 
     def create(self, address: int, labels: Labels) -> Chain:
         """Count a new version at the word of ``address``; its words are left to the caller."""
-        home = self._memory.own_home(address)
+        home = self.memory.own_home(address)
         if home in self._workspace:
             home = Home("temporary", home.object, len(self.chains), 0)
         return self.finish(home, labels)
 
     def _value_at(self, address: int) -> Home:
-        home = self._memory.value_at(address)
+        home = self.memory.value_at(address)
         return NOTHING_HOME if home in self._workspace else home
 
     def _refer(self, words: Iterable[tuple[int, Home]]) -> None:
@@ -463,14 +463,14 @@ class Shadow:
         """
         before, taken = None, 0
         for address, home in words:
-            if home.kind == "temporary" and self._memory.own_home(address) not in self._workspace:
-                self._memory.set_value_at(address, None)
+            if home.kind == "temporary" and self.memory.own_home(address) not in self._workspace:
+                self.memory.set_value_at(address, None)
                 if home != before or taken == self._words_of.get(home):
                     taken = 0
                     self.create(address, {} if home == NOTHING_HOME else {home: SourceRole.DATA})
                 taken += 1
             else:
-                self._memory.set_value_at(address, home)
+                self.memory.set_value_at(address, home)
             before = home
 
     def finish(self, home: Home, labels: Labels) -> Chain:
@@ -481,9 +481,9 @@ class Shadow:
 
     def fill(self, address: int, size: int) -> None:
         """Apply memset: every touched word gets a value without sources."""
-        for word in self._memory.touched_words(address, size):
+        for word in self.memory.touched_words(address, size):
             self.create(max(word, address), NO_LABELS)
-        self._memory.own(address, size)
+        self.memory.own(address, size)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Apply memcpy/memmove; call it before the bytes move.
@@ -494,10 +494,10 @@ class Shadow:
         """
         if (target - source) % self._word_bytes:
             if size:
-                self._memory.own(target, size)
+                self.memory.own(target, size)
             return
         whole: dict[int, Home] = {}
-        for word in self._memory.touched_words(target, size):
+        for word in self.memory.touched_words(target, size):
             if word >= target and word + self._word_bytes <= target + size:
                 whole[word] = self._value_at(word - target + source)
         self._refer(whole.items())

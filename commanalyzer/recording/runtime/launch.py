@@ -30,7 +30,7 @@ from typing import IO
 import psutil
 
 from commanalyzer.foundation.errors import RuntimeBuildError, TargetRunError
-from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.link import cached_file, content_key
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
 from commanalyzer.request import AnalysisRequest
 

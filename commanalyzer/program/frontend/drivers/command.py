@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Literal
 
 from commanalyzer.foundation.errors import CompileError
-from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.drivers import option_table as table
 from commanalyzer.program.frontend.inputs.fortran import find_fortran
-from commanalyzer.program.frontend.link import build_object
+from commanalyzer.program.frontend.link import build_object, cached_file, content_key
 from commanalyzer.program.frontend.toolchain import (
     BUNDLED_TARGET,
     Language,

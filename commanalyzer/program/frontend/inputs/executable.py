@@ -9,7 +9,6 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import scratch_directory
-from commanalyzer.program.frontend.cache import cached_file, content_key
 from commanalyzer.program.frontend.compile import (
     FrontendResult,
     InputFile,
@@ -29,6 +28,7 @@ from commanalyzer.program.frontend.drivers.embedded import (
     is_elf,
     read_program,
 )
+from commanalyzer.program.frontend.link import cached_file, content_key
 from commanalyzer.program.frontend.toolchain import Toolchain, bundled_toolchain, find_toolchain
 
 

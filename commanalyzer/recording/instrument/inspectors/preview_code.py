@@ -19,8 +19,7 @@ from commanalyzer.recording.instrument.loops.families import (
     multiplier,
     signed,
 )
-from commanalyzer.recording.instrument.loops.loop_code import TOKEN
-from commanalyzer.recording.instrument.loops.loop_copies import block_at, suffixed
+from commanalyzer.recording.instrument.loops.loop_code import TOKEN, block_at, suffixed
 
 _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
