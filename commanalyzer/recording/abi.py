@@ -215,21 +215,16 @@ HOOKS: dict[str, Hook] = {
 
 @dataclass(frozen=True, slots=True)
 class Mechanisms:
-    """Ways to record a loop without running its hooks; all are on unless one is being measured.
+    """Ways to record a loop without running its hooks; all are on unless one is being measured."""
 
-    Attributes:
-        memoisation: A loop with the same addresses, labels and shadow as before counts its rows again.
-        outcomes: Loops that change the shadow are memoised, too: their changes are made again.
-        families: A loop of affine stores and sums is one row of the log when it is met for the first time.
-        inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
-        memoised_inspectors: An inspector whose inputs are as they were is not run again.
-    """
-
+    # A loop with the same addresses, labels and shadow as before counts its rows again
     memoisation: bool = True
-    outcomes: bool = True
+    outcomes: bool = True  # loops that change the shadow are memoised, too: their changes are made again
+    # A loop of affine stores and sums is one row of the log when it is met for the first time
     families: bool = True
+    # loops whose addresses depend on data are looked through first, to see what they will do
     inspectors: bool = True
-    memoised_inspectors: bool = True
+    memoised_inspectors: bool = True  # an inspector whose inputs are as they were is not run again
 
     @property
     def recorder_word(self) -> int:

@@ -56,24 +56,16 @@ _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp",
 
 @dataclass(frozen=True, slots=True)
 class RecordedProgram:
-    """A program after its run.
+    """A program after its run."""
 
-    Attributes:
-        frontend: Canonical program and how it was compiled.
-        store: Value communication graph in coded form.
-        other: The graph with the other reading of memory in doubt; ``None`` where nothing is.
-        workspaces: What the recorder was told of private temporaries; empty for nothing.
-        sites: What the numbers of a trace of it mean.
-        ordered_text: Instrumented module that records the order of events; empty where nobody may ask for it.
-    """
-
-    frontend: FrontendResult
-    store: GraphStore
+    frontend: FrontendResult  # canonical program and how it was compiled
+    store: GraphStore  # value communication graph in coded form
     work: WorkCounts
     recording: Recording
-    other: GraphStore | None
-    workspaces: bytes
-    sites: SiteTable
+    other: GraphStore | None  # the graph with the other reading of memory in doubt; ``None`` where nothing is
+    workspaces: bytes  # what the recorder was told of private temporaries; empty for nothing
+    sites: SiteTable  # what the numbers of a trace of it mean
+    # instrumented module that records the order of events; empty where nobody may ask for it
     ordered_text: str = ""
 
 

@@ -49,30 +49,20 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class FrontendResult:
-    """Canonical program.
+    """Canonical program."""
 
-    Attributes:
-        ir_text: One LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM.
-        language: Decides the driver that links (``c++`` needs its standard library).
-        toolchain: Also links when ``toolchain.bundled`` is false.
-        region_functions: IR names (without ``@``) of the requested regions: functions, which are never
-            inlined, and those that stand for the begin of a mark.
-        diagnostics: Compiler warnings, one entry per source that had any.
-        link_inputs: Objects of the program that have no IR.
-        link_flags: Libraries and search paths that the program was linked with.
-        libraries: Paths of the Fortran runtime, linked when not empty.
-    """
-
-    ir_text: str
-    language: Language
-    toolchain: Toolchain
+    ir_text: str  # one LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM
+    language: Language  # decides the driver that links (``c++`` needs its standard library)
+    toolchain: Toolchain  # also links when ``toolchain.bundled`` is false
     flags: tuple[str, ...]
     inputs: tuple[InputFile, ...]
+    # IR names (without ``@``) of the requested regions: functions, which are never inlined, and those that
+    # stand for the begin of a mark
     region_functions: tuple[str, ...] = ()
-    diagnostics: tuple[str, ...] = ()
-    link_inputs: tuple[Path, ...] = ()
-    link_flags: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()  # compiler warnings, one entry per source that had any
+    link_inputs: tuple[Path, ...] = ()  # objects of the program that have no IR
+    link_flags: tuple[str, ...] = ()  # libraries and search paths that the program was linked with
+    libraries: tuple[str, ...] = ()  # paths of the Fortran runtime, linked when not empty
 
 
 def compile_sources(

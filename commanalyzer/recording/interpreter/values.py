@@ -24,19 +24,12 @@ from commanalyzer.program.ir.types import field_offset_bytes, size_bytes
 
 
 class Home(NamedTuple):
-    """Where a value lives.
+    """Where a value lives."""
 
-    Attributes:
-        kind: ``global``, ``heap``, ``stack`` or ``exit``; ``constant``: a literal, which is no source.
-        object: ``@variable``, ``@function/%register`` of the allocating instruction, or ``return``.
-        depth: Recursion depth of the function for ``stack`` (0: outermost live activation), otherwise 0.
-        offset_bytes: Of the 4-byte word in the object; in the arena of the allocation site for ``heap``.
-    """
-
-    kind: str
-    object: str
-    depth: int
-    offset_bytes: int
+    kind: str  # ``global``, ``heap``, ``stack`` or ``exit``; ``constant``: a literal, which is no source
+    object: str  # ``@variable``, ``@function/%register`` of the allocating instruction, or ``return``
+    depth: int  # recursion depth of the function for ``stack`` (0: outermost live activation), otherwise 0
+    offset_bytes: int  # of the 4-byte word in the object; in the arena of the allocation site for ``heap``
 
     def __str__(self) -> str:
         depth = f"#{self.depth}" if self.depth else ""
@@ -61,37 +54,26 @@ Data: TypeAlias = "int | float | tuple[Data, ...]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One executed instruction of a recorded slice, numbered in program order.
-
-    Attributes:
-        line_index: Index of its line in the module.
-        homes: For a load: where the loaded value lives (its sources).
-        parents: Steps that made the operands, in operand order.
-    """
+    """One executed instruction of a recorded slice, numbered in program order."""
 
     order: int
     function: str
-    line_index: int
+    line_index: int  # index of its line in the module
     value: Data
-    homes: tuple[Home, ...]
-    parents: tuple[Step, ...]
+    homes: tuple[Home, ...]  # for a load: where the loaded value lives (its sources)
+    parents: tuple[Step, ...]  # steps that made the operands, in operand order
 
 
 class Value(NamedTuple):
-    """Contents of a register.
+    """Contents of a register."""
 
-    Attributes:
-        data: Integers and pointers as unsigned numbers, floating-point numbers (``x86_fp80`` as numpy long
-            double), tuples for vectors, arrays and structs.
-        labels: Sources.
-        exact: Homes of the words whose value this is an exact copy of, otherwise ``None``.
-        step: How it was computed, only when a slice is recorded.
-    """
-
+    # integers and pointers as unsigned numbers, floating-point numbers (``x86_fp80`` as numpy long double),
+    # tuples for vectors, arrays and structs
     data: Data
-    labels: Labels = NO_LABELS
+    labels: Labels = NO_LABELS  # sources
+    # homes of the words whose value this is an exact copy of, otherwise ``None``
     exact: tuple[Home, ...] | None = None
-    step: Step | None = None
+    step: Step | None = None  # how it was computed, only when a slice is recorded
 
 
 def as_int(data: Data) -> int:

@@ -64,20 +64,13 @@ _PROBE_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Underlying:
-    """Compilers behind a wrapper of a language.
-
-    Attributes:
-        command: For the normal program, with the flags that come first.
-        ir_command: For bitcode, with the flags that come first.
-        bundled: The normal compiler is the bundled one (which has no OpenMP library).
-        analysis: Command of the compiler to link an analysis with; empty for the bundled one.
-    """
+    """Compilers behind a wrapper of a language."""
 
     language: Language
-    command: tuple[str, ...]
-    ir_command: tuple[str, ...]
-    bundled: bool
-    analysis: tuple[str, ...]
+    command: tuple[str, ...]  # for the normal program, with the flags that come first
+    ir_command: tuple[str, ...]  # for bitcode, with the flags that come first
+    bundled: bool  # the normal compiler is the bundled one (which has no OpenMP library)
+    analysis: tuple[str, ...]  # command of the compiler to link an analysis with; empty for the bundled one
 
     @property
     def is_named(self) -> bool:
@@ -195,17 +188,13 @@ _MAX_RESPONSE_DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An option with its value, or an input.
-
-    Attributes:
-        language: Of an input: ``c``, ``c++``, ``fortran``, ``assembler``, ``ir``, ``header``, ``other``, or
-            ``object`` for what goes to the linker; empty for an option.
-        explicit: Value of the ``-x`` that holds for it, empty without.
-    """
+    """An option with its value, or an input."""
 
     words: tuple[str, ...]
+    # of an input: ``c``, ``c++``, ``fortran``, ``assembler``, ``ir``, ``header``, ``other``, or ``object``
+    # for what goes to the linker; empty for an option
     language: str = ""
-    explicit: str = ""
+    explicit: str = ""  # value of the ``-x`` that holds for it, empty without
 
     @property
     def name(self) -> str:

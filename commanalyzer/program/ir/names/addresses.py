@@ -90,29 +90,18 @@ class Root(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceAddress:
-    """An address as the source would write it.
-
-    Attributes:
-        index: Number of the parameter that it is reached from.
-        name: What leads to the object: with the variable's name, without that of a parameter.
-        seen: The same with the parameter's name.
-        type: Metadata number of the type of the object that it lies in, -1 when unknown.
-        offset: Bytes in that object.
-        is_indexed: An index that is not constant is part of it.
-        function: Function that declares the variable; ``place`` is where.
-        whole: Type of what the parameter points to.
-    """
+    """An address as the source would write it."""
 
     root: Root
-    index: int = -1
-    name: str = ""
-    seen: str = ""
-    type: int = -1
-    offset: int = 0
-    is_indexed: bool = False
-    function: str = ""
+    index: int = -1  # number of the parameter that it is reached from
+    name: str = ""  # what leads to the object: with the variable's name, without that of a parameter
+    seen: str = ""  # the same with the parameter's name
+    type: int = -1  # metadata number of the type of the object that it lies in, -1 when unknown
+    offset: int = 0  # bytes in that object
+    is_indexed: bool = False  # an index that is not constant is part of it
+    function: str = ""  # function that declares the variable; ``place`` is where
     place: SourcePlace = field(default_factory=SourcePlace)
-    whole: int = -1
+    whole: int = -1  # type of what the parameter points to
 
 
 UNKNOWN = SourceAddress(Root.UNKNOWN)
@@ -292,32 +281,24 @@ _ALLOCATOR = 1 << 10  # what inlined allocators call it, beyond the depth of inl
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """What holds the address of a block, seen from one function.
+    """What holds the address of a block, seen from one function."""
 
-    Attributes:
-        root: A variable (then the name is complete), a parameter with its ``index``, the result, or unknown.
-        whole: Type of what the parameter points to.
-        names: Of everything that begins there, by its type, the outermost object first and last the pointer
-            (without one the outermost object again): complete names, or paths from a parameter or result.
-        seen: What this function calls it, where callers do not know.
-        function: Function that declares the variable, at ``place``.
-        other: Another variable of this function that holds the address, the last one, if there are several;
-            ``other_place`` is where it is declared.
-        record_bytes: Bytes of the structures that the pointer points to, 0 for others; with ``parts``.
-        strides: Bytes from each plane, then row to the next, where it points to arrays.
-    """
-
+    # A variable (then the name is complete), a parameter with its ``index``, the result, or unknown
     root: Root = Root.UNKNOWN
     index: int = -1
-    whole: int = -1
+    whole: int = -1  # type of what the parameter points to
+    # of everything that begins there, by its type, the outermost object first and last the pointer (without
+    # one the outermost object again): complete names, or paths from a parameter or result
     names: tuple[tuple[int, str], ...] = ()
-    seen: str = ""
-    function: str = ""
+    seen: str = ""  # what this function calls it, where callers do not know
+    function: str = ""  # function that declares the variable, at ``place``
     place: SourcePlace = field(default_factory=SourcePlace)
+    # another variable of this function that holds the address, the last one, if there are several;
+    # ``other_place`` is where it is declared
     other: str = ""
     other_place: SourcePlace = field(default_factory=SourcePlace)
-    record_bytes: int = 0
-    strides: tuple[int, ...] = ()
+    record_bytes: int = 0  # bytes of the structures that the pointer points to, 0 for others; with ``parts``
+    strides: tuple[int, ...] = ()  # bytes from each plane, then row to the next, where it points to arrays
     parts: tuple[MemberPlace, ...] = ()
 
     @property

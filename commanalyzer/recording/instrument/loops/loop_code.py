@@ -60,22 +60,17 @@ class Obstacle(Exception):
 
 @dataclass(slots=True)
 class LoopCode:
-    """What the inserted code of a loop does.
+    """What the inserted code of a loop does."""
 
-    Attributes:
-        accesses: Addresses whose shadow it reads or writes, with the number of bytes.
-        blocks: First address and number of bytes of whole blocks of memory that it looks at.
-        entering: Label registers from outside.
-        counters: Number of each block counter and the block that counts.
-        has_effect: It counts rows, names values or changes the shadow.
-    """
-
+    # addresses whose shadow it reads or writes, with the number of bytes
     accesses: list[tuple[Polynomial, int]] = field(default_factory=list)
+    # first address and number of bytes of whole blocks of memory that it looks at
     blocks: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
-    entering: dict[str, None] = field(default_factory=dict)
+    entering: dict[str, None] = field(default_factory=dict)  # label registers from outside
+    # number of each block counter and the block that counts
     counters: list[tuple[int, str]] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
-    has_effect: bool = False
+    has_effect: bool = False  # it counts rows, names values or changes the shadow
 
 
 def inserted_lines(patch: FunctionPatch, block: BasicBlock) -> Iterator[str]:
