@@ -33,7 +33,6 @@ from commanalyzer.graph.timeline import Timeline
 from commanalyzer.graph.value_graph import Bool, HomeKind, Site
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
-from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name
@@ -72,8 +71,7 @@ class RecordedProgram:
 def compile_program(request: AnalysisRequest) -> FrontendResult:
     """Canonical program of a request, as text; errors as of :func:`compile_sources`."""
     compiler = request.compiler
-    compile_inputs = compile_executable if has_executable(request.sources) else compile_sources
-    return compile_inputs(
+    return compile_sources(
         request.sources,
         compiler=compiler.command,
         flags=compiler.flags,

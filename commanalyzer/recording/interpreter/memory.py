@@ -33,8 +33,8 @@ from commanalyzer.foundation.errors import TargetRunError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.constants import ConstantReader
 from commanalyzer.program.ir.model import GlobalVariable, IrType, Module, Operand
-from commanalyzer.program.ir.parsing.lexer import Cursor
 from commanalyzer.program.ir.types import (
+    Cursor,
     TypeReader,
     alloc_size_bytes,
     field_offset_bytes,

@@ -29,13 +29,12 @@ from typing import IO
 
 import psutil
 
-from commanalyzer.foundation.errors import RuntimeBuildError, TargetRunError
-from commanalyzer.program.frontend.link import cached_file, content_key
-from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
+from commanalyzer.foundation.errors import TargetRunError
+from commanalyzer.program.frontend.link import build_executable
+from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.request import AnalysisRequest
 
-_FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-fno-sanitize=all")
-_TIMEOUT_S = 300.0
+_FLAGS = ("-std=gnu11", "-g0", "-Wall", "-Wextra")
 Stream = IO[bytes] | int | None
 Streams = tuple[Stream, Stream, Stream]  # standard input, output, error
 
@@ -126,17 +125,8 @@ def build_supervisor() -> Path:
 
     Raises RuntimeBuildError if it does not compile, ConfigError if the cache is not usable.
     """
-    toolchain = bundled_toolchain()
     source = shim_directory() / "supervisor" / "supervise.c"
-    command = [*toolchain.cc, *toolchain.target_flags, *_FLAGS, str(source)]
-    key = content_key(["supervisor", toolchain.version, *command, source.read_bytes()])
-
-    def produce(draft: Path) -> None:
-        output = run_tool([*command, "-o", str(draft)], timeout_s=_TIMEOUT_S)
-        if not output.ok:
-            raise RuntimeBuildError(f"the supervisor of programs does not compile:\n{output.last_lines()}")
-
-    return cached_file(key, "", produce)
+    return build_executable((source,), toolchain=bundled_toolchain(), link_flags=_FLAGS)
 
 
 _FIRST_POLL_S = 0.001

@@ -111,14 +111,7 @@ def _driver(symbol: str, names: Sequence[str], arguments: Sequence[object]) -> s
             c_type = _c_type(name, argument.dtype.name)
             if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
                 raise ConfigError("expected a contiguous array", where=name, hint="numpy.ascontiguousarray")
-            parameters += [
-                "void *",
-                "void *",
-                "int64_t",
-                "int64_t",
-                "void *",
-                *["int64_t"] * 2 * argument.ndim,
-            ]
+            parameters += [*["void *"] * 2, *["int64_t"] * 2, "void *", *["int64_t"] * 2 * argument.ndim]
             setup.append(f"  {c_type} *{name} = malloc({max(argument.nbytes, 1)});")
             setup.append(f"  contents(file, {argument.nbytes}, {name});")
             passed += ["0", "0", str(argument.size), str(argument.itemsize), name]

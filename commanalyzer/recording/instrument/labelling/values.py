@@ -16,8 +16,7 @@ from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
 from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, LibraryModel, default_library
 from commanalyzer.program.ir.loops.selections import Selections, selections
 from commanalyzer.program.ir.model import DESCRIPTOR, Function, Instruction, IrType, Module, Operand
-from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
+from commanalyzer.program.ir.types import Cursor, TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
 from commanalyzer.recording import abi
 
 
