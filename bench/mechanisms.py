@@ -26,8 +26,7 @@ from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.record import compile_request
-from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from commanalyzer.recording.runtime.launch import ProgramRuns
+from commanalyzer.recording.runtime import ProgramRuns, build_instrumented, build_native
 from commanalyzer.request import AnalysisRequest
 
 NAMES = tuple(f.name for f in fields(Mechanisms))

@@ -26,8 +26,7 @@ from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.record import work_counts
-from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.runtime import RunLimits, TargetRun, build_instrumented, build_native, run_target
 from commanalyzer.recording.trace import Trace, TraceStatistics, read_trace
 from commanalyzer.result.results import WorkCounts
 from tests.graphs import assert_same_graph

@@ -28,13 +28,7 @@ from commanalyzer.foundation.errors import (
     MachineModelError,
 )
 from commanalyzer.foundation.files import require_writable, write_text
-from commanalyzer.foundation.quantities import (
-    Bytes,
-    Flop,
-    FlopPerSecond,
-    format_percent,
-    format_seconds,
-)
+from commanalyzer.foundation.quantities import Bytes, Flop, FlopPerSecond, format_percent, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
 
 if TYPE_CHECKING:

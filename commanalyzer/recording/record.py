@@ -43,8 +43,14 @@ from commanalyzer.recording.instrument.calls import with_thunks
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
-from commanalyzer.recording.runtime.build import build_instrumented, build_native, build_recorder
-from commanalyzer.recording.runtime.launch import ProgramRuns, TargetRun, require_success
+from commanalyzer.recording.runtime import (
+    ProgramRuns,
+    TargetRun,
+    build_instrumented,
+    build_native,
+    build_recorder,
+    require_success,
+)
 from commanalyzer.recording.trace import Trace, read_trace
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts

@@ -31,7 +31,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.program.frontend.link import cached_file, content_key
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
-from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.runtime import RunLimits, TargetRun, run_target
 from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.result.results import (
     AnalysisResult,

@@ -52,9 +52,7 @@ from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.program.ir.names.source_text import loop_place, user_place
 from commanalyzer.recording.interpreter.machine import Machine
-from commanalyzer.recording.interpreter.run import (
-    interpret_on,
-)
+from commanalyzer.recording.interpreter.run import interpret_on
 
 
 class SourceNames:

@@ -25,15 +25,7 @@ from commanalyzer.kernels.tasks.accesses.buffers import (
     shape_of,
 )
 from commanalyzer.kernels.tasks.accesses.kernels import Analysis, Judgement, analyse
-from commanalyzer.kernels.tasks.graph import (
-    HOST,
-    Kernel,
-    KernelOrder,
-    RangeAccess,
-    Task,
-    TaskEdge,
-    TaskGraph,
-)
+from commanalyzer.kernels.tasks.graph import HOST, Kernel, KernelOrder, RangeAccess, Task, TaskEdge, TaskGraph
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name

@@ -12,13 +12,7 @@ from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import BasicBlock, Instruction
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
 from commanalyzer.recording.instrument.inspectors.previews import DECIDING, ByteRange, Previewed, PreviewReads
-from commanalyzer.recording.instrument.loops.families import (
-    GuardWriter,
-    as_i64,
-    changes,
-    multiplier,
-    signed,
-)
+from commanalyzer.recording.instrument.loops.families import GuardWriter, as_i64, changes, multiplier, signed
 from commanalyzer.recording.instrument.loops.loop_code import TOKEN, block_at, suffixed
 
 _MAX_COUNTERS = 256
