@@ -19,19 +19,19 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. They only go down: who adds somewhere takes away in the same package.
 BUDGETS = {
-    "checking": 1_608,
-    "cli": 3_232,
+    "checking": 1_576,
+    "cli": 3_224,
     "communication": 2_908,
     "division": 6_854,
-    "foundation": 1_114,
-    "graph": 5_582,
-    "kernels": 6_625,
+    "foundation": 1_100,
+    "graph": 5_581,
+    "kernels": 6_585,
     "machine": 4_542,
-    "profiles": 4_800,
-    "program": 8_933,
-    "recording": 10_827,
+    "profiles": 4_763,
+    "program": 8_729,
+    "recording": 10_548,
     "report": 6_989,
-    "result": 2_546,
+    "result": 2_531,
     "scaling": 5_854,
     ".": 766,
     "runtime_shim/include": 340,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_609,
+    "tests": 41_608,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -60,7 +60,6 @@ LAYERS = (
     ("report.figures",),
     ("result.results",),
     ("result.provenance", "result.export", "result.comparison", "result.confidence"),
-    ("result.artifact_header",),
     ("result.artifacts",),
     ("division.views",),
     ("result.causes",),
