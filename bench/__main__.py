@@ -21,11 +21,11 @@ from bench.exponents import SERIES, growth
 from bench.foreign.document import section_of
 from bench.history import append, slow_downs
 from bench.measuring import Measured, measure
+from bench.mechanisms import without
 from bench.memory import page_cost
 from bench.peers import peers
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
-from commanalyzer.recording.instrument.mechanisms import without
 from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance

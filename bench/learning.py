@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +34,19 @@ from commanalyzer.kernels.learning.inputs import (
     weighted_speedup,
     weights,
 )
-from commanalyzer.kernels.learning.model import Target, errors_of, load_model, save_model
+from commanalyzer.kernels.learning.model import Kind, Target, errors_of, load_model, save_model
 from commanalyzer.kernels.learning.range_benchmark import OverheadTable, measure_on_platform
 from commanalyzer.kernels.learning.runs import RunTable, read_runs, runs_of
 from commanalyzer.kernels.learning.training import (
-    KINDS,
     TrainingOptions,
+    _defaults,
+    _fit,
+    _predicted,
     kernel_clusters,
     leave_kernels_out,
     rank_features,
     search,
     train,
-    unseen_speedups,
 )
 from commanalyzer.kernels.tasks.mappers import RangeMapper
 
@@ -162,7 +164,7 @@ def singles(folder: Path, cluster: Cluster, mode: str, is_thorough: bool) -> Sin
     }
     seconds: dict[str, float] = {}
     is_full = mode == "moved"
-    for kind in KINDS:
+    for kind in get_args(Kind):
         targets: tuple[Target, ...] = ("speedup", "efficiency") if is_full else ("efficiency",)
         for target in targets:
             options = TrainingOptions(kind, target)
@@ -180,7 +182,7 @@ def singles(folder: Path, cluster: Cluster, mode: str, is_thorough: bool) -> Sin
         )
     forest = TrainingOptions(search=is_thorough)
     start = time.process_time()
-    unseen_speedups(table, table, forest)
+    _unseen_speedups(table, table, forest)
     seconds["training a forest"] = time.process_time() - start
     model = train(table, TrainingOptions("neighbours"), cluster.name)
     with tempfile.TemporaryDirectory() as scratch:
@@ -229,11 +231,16 @@ def applications(folder: Path, cluster: Cluster) -> Applications:
     return Applications(cluster.name, rows, ends)
 
 
+def _unseen_speedups(table: RunTable, rows: RunTable, options: TrainingOptions) -> NDArray[np.float64]:
+    """float64[N], speed-ups of ``rows`` by a model of ``table`` with default parameters."""
+    return _predicted(*_fit(table, options, _defaults(options.kind)), rows, options.target)
+
+
 def _task_curves(run: Mapping[str, list], table: RunTable, options: TrainingOptions) -> NDArray[np.float64]:  # type: ignore[type-arg]
     """float64[T, P], predicted by a model that has seen no kernel of the application."""
     rows = runs_of(run["lines"])
     unseen = np.isin(table.kernels, np.unique(rows.kernels))
-    return unseen_speedups(table.where(~unseen), rows, options).reshape(-1, len(DEVICES))
+    return _unseen_speedups(table.where(~unseen), rows, options).reshape(-1, len(DEVICES))
 
 
 def _by_rules(run: Mapping[str, list], curves: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:  # type: ignore[type-arg]

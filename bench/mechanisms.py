@@ -12,22 +12,24 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from math import exp, log
 from pathlib import Path
 
 from bench.cases import CASES, request_of
 from bench.foreign.cases import CASES as FOREIGN
+from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.program.ir.model import Module
-from commanalyzer.recording.instrument.mechanisms import Mechanisms, names, without
+from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.record import compile_request
-from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from commanalyzer.recording.runtime.launch import ProgramRuns
+from commanalyzer.recording.runtime import ProgramRuns, build_instrumented, build_native
 from commanalyzer.request import AnalysisRequest
 
+NAMES = tuple(f.name for f in fields(Mechanisms))
 _LONGER = 5.0  # times the short run: about 0.6 s in the mean
 
 
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print, one line per program and mechanism, then means."""
     parser = argparse.ArgumentParser("python -m bench.mechanisms", description=__doc__)
     parser.add_argument("--only", default="", help="comma-separated programs")
-    parser.add_argument("--names", default=",".join(names()), help="comma-separated mechanisms")
+    parser.add_argument("--names", default=",".join(NAMES), help="comma-separated mechanisms")
     parser.add_argument("--repeat", type=int, default=2)
     options = parser.parse_args(argv)
     wanted = set(options.only.split(",")) if options.only else set()
@@ -51,6 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         mean = exp(sum(map(log, found)) / max(count, 1))
         _say(f"{mechanism}: {mean:.3f} in the geometric mean of {count}, {len(found)} of them measured")
     return 0
+
+
+def without(switched_off: Iterable[str]) -> Mechanisms:
+    """All mechanisms but those; ConfigError if there is no such mechanism."""
+    wanted = dict.fromkeys(switched_off, False)
+    for name in wanted.keys() - set(NAMES):
+        raise ConfigError(f"no mechanism is called '{name}'", hint="one of " + ", ".join(NAMES))
+    return replace(EVERY, **wanted)
 
 
 def _programs() -> Iterator[tuple[str, AnalysisRequest]]:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from bench.cases import ROOT
 from commanalyzer.foundation.errors import CommAnalyzerError
-from commanalyzer.recording.runtime.launch import run_target
+from commanalyzer.recording.runtime import run_target
 
 PROGRAMS = (("heat2d", ("400", "20")), ("matmul", ("120",)), ("spmv", ("20000", "random", "8", "20")))
 _SANITIZERS = {

@@ -18,7 +18,7 @@ from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.profiles.run.measure import ProfileRequest, profile_program
 from commanalyzer.profiles.values import DEFAULT_WINDOW, Profile
 from commanalyzer.recording.record import compile_program
-from commanalyzer.recording.runtime.build import build_native
+from commanalyzer.recording.runtime import build_native
 
 OUTPUT = ROOT / "workloads" / "PROFILES.md"
 WORKLOADS = ("heat2d", "stencil3d", "matmul", "spmv", "kmeans", "cg", "adi", "pagerank", "fem2d", "hydro3d")

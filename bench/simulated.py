@@ -25,15 +25,7 @@ from commanalyzer.machine.simulation.platforms import TOPOLOGIES, LinkParameters
 from commanalyzer.machine.simulation.routes import HostOrder, place
 from commanalyzer.machine.simulation.run import SimulationOptions, measured_machine, replayed_time
 from commanalyzer.machine.simulation.schedule import make_schedule, smpi_version
-from tests.simgrid.programs import (
-    CASES,
-    ROOT,
-    Case,
-    build,
-    own_communication,
-    prediction,
-    step_time,
-)
+from tests.simgrid.programs import CASES, ROOT, Case, build, own_communication, prediction, step_time
 
 PLATFORM_NODES = 64
 SEED = 1

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from commanalyzer.profiles.extrapolation.data import Constraints, acceptance
 from commanalyzer.profiles.extrapolation.fitting import folds, proposer, read_terms
-from commanalyzer.profiles.extrapolation.setup import Constraints, acceptance
 from commanalyzer.scaling.laws.fit import fit_law, holdouts
 from commanalyzer.scaling.laws.law import Formula
 from commanalyzer.scaling.laws.selection import Criterion, Search, constant, select_forward

@@ -98,7 +98,7 @@ def explain_loops(request: AnalysisRequest) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile.
     """
-    from commanalyzer.recording.instrument.loops.loop_plan import loops_text
+    from commanalyzer.recording.instrument.loops.repeats import loops_text
 
     module, plan = planned(request)
     return loops_text(module, plan.patches)

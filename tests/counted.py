@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from commanalyzer.checking.counting.launch import CALL, FINALIZED, TRANSFER, RankCounts, counted_result
 from commanalyzer.communication.matrix import CallCounts, CountedRun
 from commanalyzer.division.owners import Owners
-from commanalyzer.recording.runtime.launch import TargetRun
+from commanalyzer.recording.runtime import TargetRun
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from tests.samples import sample_communication, sample_result
 

@@ -20,14 +20,13 @@ from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.abi import EVERY, Mechanisms
+from commanalyzer.recording.instrument.calls import with_thunks
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
-from commanalyzer.recording.instrument.thunks import with_thunks
 from commanalyzer.recording.record import work_counts
-from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.runtime import RunLimits, TargetRun, build_instrumented, build_native, run_target
 from commanalyzer.recording.trace import Trace, TraceStatistics, read_trace
 from commanalyzer.result.results import WorkCounts
 from tests.graphs import assert_same_graph

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from commanalyzer.kernels.patterns.find import observe
+from commanalyzer.kernels.tasks.accesses.buffers import Ints, WorkItemObserver
 from commanalyzer.kernels.tasks.accesses.kernels import Analysis, analyse
-from commanalyzer.kernels.tasks.accesses.observer import Ints, WorkItemObserver
 from commanalyzer.kernels.tasks.find import assembled
 from commanalyzer.kernels.tasks.graph import Kernel, TaskGraph
 from commanalyzer.kernels.tasks.mappers import RangeMapper

@@ -173,10 +173,9 @@ def _command(selection: CaseSelection, ablation: bool, cases: Path) -> str:
 def _document(
     cases: Path, selection: CaseSelection, ablation: bool, words: str, quiet: bool, jobs: int
 ) -> Document:
-    from commanalyzer.checking.validation.ablation import ablate
     from commanalyzer.checking.validation.cases import read_cases
     from commanalyzer.checking.validation.document import validation_document
-    from commanalyzer.checking.validation.run import selected, validate, versions
+    from commanalyzer.checking.validation.run import ablate, selected, validate, versions
 
     found = read_cases(cases)
     selected(found, selection)

@@ -304,8 +304,7 @@ def compose_command(
     on the cores.
     """
     out.check(figure)
-    from commanalyzer.kernels.composition.answer import answer
-    from commanalyzer.kernels.composition.design import load_design
+    from commanalyzer.kernels.composition.answer import answer, load_design
     from commanalyzer.kernels.composition.systems import parse_system
     from commanalyzer.report.kernels.composition_text import answer_json, show_answer
 

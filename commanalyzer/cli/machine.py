@@ -28,13 +28,7 @@ from commanalyzer.foundation.errors import (
     MachineModelError,
 )
 from commanalyzer.foundation.files import require_writable, write_text
-from commanalyzer.foundation.quantities import (
-    Bytes,
-    Flop,
-    FlopPerSecond,
-    format_percent,
-    format_seconds,
-)
+from commanalyzer.foundation.quantities import Bytes, Flop, FlopPerSecond, format_percent, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
 
 if TYPE_CHECKING:
@@ -89,7 +83,7 @@ def bound_command(
         raise ConfigError("expected --throughput or --profile, found both: each is the speed of a node")
     loaded = load(result)
     if profile is not None and processor is not None:
-        from commanalyzer.profiles.throughput import load_processor, throughput_of
+        from commanalyzer.profiles.ranks import load_processor, throughput_of
 
         machine = machine.updated(throughput=throughput_of(profile, load_processor(processor), loaded))
     found = loaded.bound(machine, **given)  # options that are called like its arguments

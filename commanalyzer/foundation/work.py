@@ -57,18 +57,13 @@ class WorkWeights:
     caches. With ``int`` halved or doubled, only programs with both kinds, unevenly spread, are divided
     otherwise.
 
-    Attributes:
-        fp: Of a floating-point operation.
-        int: Of an integer operation or a comparison.
-        mem: Of a load or store.
-
     Raises:
         ConfigError: If one is negative or not finite, or all are 0.
     """
 
-    fp: float = 1.0
-    int: float = 1.0
-    mem: float = 0.0
+    fp: float = 1.0  # of a floating-point operation
+    int: float = 1.0  # of an integer operation or a comparison
+    mem: float = 0.0  # of a load or store
 
     def __post_init__(self) -> None:
         values = [getattr(self, f.name) for f in fields(self)]
@@ -120,24 +115,15 @@ DEFAULT_WEIGHTS = WorkWeights()
 
 @dataclass(frozen=True, slots=True)
 class WorkCounts:
-    """Operations of the analysed region.
+    """Operations of the analysed region."""
 
-    Attributes:
-        flops: Floating-point operations (fma counts 2, vector lanes count each).
-        loads: Executed loads.
-        stores: Executed stores.
-        instructions: Executed instructions.
-        integer_ops: Integer operations that serve a value.
-        memory_ops: Loads and stores that serve a value.
-        weights: What operations count for in W, those in use (:meth:`WorkWeights.applied`).
-    """
-
-    flops: int
-    loads: int
-    stores: int
-    instructions: int
-    integer_ops: int = 0
-    memory_ops: int = 0
+    flops: int  # floating-point operations (fma counts 2, vector lanes count each)
+    loads: int  # executed loads
+    stores: int  # executed stores
+    instructions: int  # executed instructions
+    integer_ops: int = 0  # integer operations that serve a value
+    memory_ops: int = 0  # loads and stores that serve a value
+    # what operations count for in W, those in use (:meth:`WorkWeights.applied`)
     weights: WorkWeights = DEFAULT_WEIGHTS
 
     @property

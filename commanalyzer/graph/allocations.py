@@ -10,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from commanalyzer.program.ir.allocators import joined_key
-from commanalyzer.program.ir.names.addresses import Root, joined_name
+from commanalyzer.program.ir.names.addresses import RESULT, Holder, Root, joined_name
 from commanalyzer.program.ir.names.debug_info import is_library
-from commanalyzer.program.ir.names.holders import RESULT, Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
 from commanalyzer.recording.abi import EXTENT_BLOCK
 from commanalyzer.recording.instrument.sites import ObjectRecord

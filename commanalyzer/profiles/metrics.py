@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.profiles.fields import POINT_TO_POINT
+from commanalyzer.profiles.document import POINT_TO_POINT
 from commanalyzer.profiles.values import GROUPS, LINE_BYTES, Float64, RankProfile, Reuse
 
 MIXES = tuple(GROUPS)
@@ -24,8 +24,6 @@ CALLS = {
     "MPIbarrier": "MPI_Barrier",
     "MPIreduce": "MPI_Reduce",
 }
-OPTIONAL = ("F0intOnly", "D0dreuse128", "MPIinstructions", *CALLS)
-"""Metrics that Table 2 calls optional (those of OpenMP are read and written, but are no metrics here)."""
 SCALARS = (*("LSys", "H0branch", *ILP, "F0regreads", "F0regwrites", "MPIinstructions", *CALLS, *EXCHANGED),)
 
 

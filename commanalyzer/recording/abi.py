@@ -4,6 +4,11 @@ This table and ``runtime_shim/include/comm_shim.h`` describe the same contract; 
 modules are printed from here and a test compares them with the compiled shim.
 
 Layout of the trace file: the numpy side of ``runtime_shim/include/comm_shim.h``.
+
+What makes recording fast, each part of which can be switched off: the graph is the same without.
+
+The planner asks :class:`Mechanisms`; the instrumented module hands one word of it to the recorder
+(``ca_switched_off`` of ``comm_shim.h``).
 """
 
 from __future__ import annotations
@@ -13,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 TRACE_MAGIC = 0x3152544D4D4F43
-
 ROW_WIDE = 1
 ROW_FILL = 2
 ROW_REGISTER = 4
@@ -25,14 +29,11 @@ ROW_COMPACT = 256
 COMPACT_BITS = 29
 COMPACT_FIRST = 1 << 41
 FAMILY_SUM = 1 << 63
-
 ORDER_INSIDE = 0xFFFFFFFF
 ORDER_OUTSIDE = 0xFFFFFFFE
 ORDER_EARLIER = 0xFFFFFFFD
 ORDER_VERSIONS = 65535
-
 EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, EXTENT_PART, EXTENT_BLOCK = range(1, 6)
-
 CELL = np.dtype([("hash", "<u8"), ("count", "<u8")])
 HEAD = np.dtype([("sink", "<u8"), ("site", "<u4"), ("num_labels", "<u2"), ("flags", "<u2")])
 LABEL_UNIT = np.dtype("<i4")
@@ -54,7 +55,6 @@ COUNTER = np.dtype("<u8")
 ORDER_UNIT = np.dtype("<u4")
 WORKSPACE = np.dtype([("max_rows", "<u8"), ("num_pieces", "<u8"), ("ends_there", "<u8")])
 PIECE = np.dtype([("kind", "<u4"), ("object", "<u4"), ("depth", "<u8"), ("first", "<u8"), ("last", "<u8")])
-
 SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("cells", CELL),
     ("heads", HEAD),
@@ -84,10 +84,7 @@ HEADER = np.dtype(
         ("statistics", STATISTICS),
     ]
 )
-
-
 ABI_VERSION = 23
-
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
 EXACT_SMALL = 1 << 58
@@ -97,7 +94,6 @@ ADDRESS = 1 << 61
 CONTROL = 1 << 60
 WORD_MASK = (1 << 42) - 1
 NOTHING = REGISTER | WORD_MASK
-
 MAX_INLINE_LABELS = 8
 MAX_LABELS = 48
 MAX_TERM_LABELS = 8
@@ -106,7 +102,6 @@ MAX_INITIAL_LABELS = 32
 MAX_CALL_ARGUMENTS = 64
 ACCUMULATOR_BYTES = 336
 VARIADICS_BYTES = 8 + 64 * 24
-
 PREFIX = "ca_"
 MARKER = "__ca_instrumented"
 OF_BYTES = "__ca_words_are_bytes"  # defined where they are: such a module needs a recorder of its own
@@ -216,3 +211,25 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_refuse_thread", "void", (), "a thread is about to start: the recording ends"),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanisms:
+    """Ways to record a loop without running its hooks; all are on unless one is being measured."""
+
+    # A loop with the same addresses, labels and shadow as before counts its rows again
+    memoisation: bool = True
+    outcomes: bool = True  # loops that change the shadow are memoised, too: their changes are made again
+    # A loop of affine stores and sums is one row of the log when it is met for the first time
+    families: bool = True
+    # loops whose addresses depend on data are looked through first, to see what they will do
+    inspectors: bool = True
+    memoised_inspectors: bool = True  # an inspector whose inputs are as they were is not run again
+
+    @property
+    def recorder_word(self) -> int:
+        """Bits of those that the recorder has to leave out, as ``CA_WITHOUT_*`` of ``comm_shim.h``."""
+        return sum((not is_on) << bit for bit, is_on in enumerate((self.memoisation, self.outcomes)))
+
+
+EVERY = Mechanisms()

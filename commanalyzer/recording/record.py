@@ -33,20 +33,24 @@ from commanalyzer.graph.timeline import Timeline
 from commanalyzer.graph.value_graph import Bool, HomeKind, Site
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
-from commanalyzer.program.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import is_fortran
 from commanalyzer.program.ir.parsing.parser import parse_module
-from commanalyzer.recording.abi import PIECE
-from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.abi import EVERY, PIECE, Mechanisms
+from commanalyzer.recording.instrument.calls import with_thunks
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
-from commanalyzer.recording.instrument.thunks import with_thunks
-from commanalyzer.recording.runtime.build import build_instrumented, build_native, build_recorder
-from commanalyzer.recording.runtime.launch import ProgramRuns, TargetRun, require_success
+from commanalyzer.recording.runtime import (
+    ProgramRuns,
+    TargetRun,
+    build_instrumented,
+    build_native,
+    build_recorder,
+    require_success,
+)
 from commanalyzer.recording.trace import Trace, read_trace
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
@@ -57,32 +61,23 @@ _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp",
 
 @dataclass(frozen=True, slots=True)
 class RecordedProgram:
-    """A program after its run.
+    """A program after its run."""
 
-    Attributes:
-        frontend: Canonical program and how it was compiled.
-        store: Value communication graph in coded form.
-        other: The graph with the other reading of memory in doubt; ``None`` where nothing is.
-        workspaces: What the recorder was told of private temporaries; empty for nothing.
-        sites: What the numbers of a trace of it mean.
-        ordered_text: Instrumented module that records the order of events; empty where nobody may ask for it.
-    """
-
-    frontend: FrontendResult
-    store: GraphStore
+    frontend: FrontendResult  # canonical program and how it was compiled
+    store: GraphStore  # value communication graph in coded form
     work: WorkCounts
     recording: Recording
-    other: GraphStore | None
-    workspaces: bytes
-    sites: SiteTable
+    other: GraphStore | None  # the graph with the other reading of memory in doubt; ``None`` where nothing is
+    workspaces: bytes  # what the recorder was told of private temporaries; empty for nothing
+    sites: SiteTable  # what the numbers of a trace of it mean
+    # instrumented module that records the order of events; empty where nobody may ask for it
     ordered_text: str = ""
 
 
 def compile_program(request: AnalysisRequest) -> FrontendResult:
     """Canonical program of a request, as text; errors as of :func:`compile_sources`."""
     compiler = request.compiler
-    compile_inputs = compile_executable if has_executable(request.sources) else compile_sources
-    return compile_inputs(
+    return compile_sources(
         request.sources,
         compiler=compiler.command,
         flags=compiler.flags,

@@ -17,65 +17,37 @@ Counters = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class TraceStatistics:
-    """What the recorder says about itself.
+    """What the recorder says about itself."""
 
-    Attributes:
-        hash_collisions: Rows that shared a hash with another row and were merged with it.
-        unaligned_copies: Memory copies between addresses that differ modulo 4 (replication not followed).
-        dropped_rows: Rows lost because the recorder had no memory left.
-        unnamed_lifetimes: Lifetimes of workspace words that were merged with the one before: too many.
-        recorder_bytes: Bytes of all columns.
-        peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
-        spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
-        region_entries: How often the analysed region began; 0 where everything is analysed.
-    """
-
-    hash_collisions: int
-    unaligned_copies: int
-    dropped_rows: int
-    unnamed_lifetimes: int
-    recorder_bytes: int
-    peak_rss_bytes: int
-    spilled_bytes: int
-    region_entries: int
+    hash_collisions: int  # rows that shared a hash with another row and were merged with it
+    unaligned_copies: int  # memory copies between addresses that differ modulo 4 (replication not followed)
+    dropped_rows: int  # rows lost because the recorder had no memory left
+    unnamed_lifetimes: int  # lifetimes of workspace words that were merged with the one before: too many
+    recorder_bytes: int  # bytes of all columns
+    peak_rss_bytes: int  # largest resident memory of the recorded process, 0 if not known
+    spilled_bytes: int  # bytes of columns that were moved to the trace while the program ran
+    region_entries: int  # how often the analysed region began; 0 where everything is analysed
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Columns of one recording; record layouts are those of :mod:`commanalyzer.recording.abi`.
+    """Columns of one recording; record layouts are those of :mod:`commanalyzer.recording.abi`."""
 
-    Attributes:
-        cells: Hash and count per row.
-        heads: Sink, site, number of labels and flags per row.
-        labels: int32 units of all labels, rows one after the other.
-        groups: Terms collected in loops.
-        runs: Start and stride of the labels of groups.
-        listed: uint64, labels of groups without strides.
-        extents: Named pieces of memory.
-        block_counters: uint64, executions per counter.
-        external_calls: uint64, calls per unmodelled function.
-        copies: Words whose values were copied to several places.
-        contexts: Paths of at least two calls to allocations.
-        blocks: Where the blocks of each path are.
-        order: uint32, rows as they occurred, with marks; empty unless it was asked for.
-        word_bytes: Bytes of a word: 4, or 1 where the program works on smaller values.
-    """
-
-    cells: Column
-    heads: Column
-    labels: NDArray[np.int32]
-    groups: Column
-    runs: Column
-    listed: Counters
-    extents: Column
-    block_counters: Counters
-    external_calls: Counters
-    copies: Column
-    contexts: Column
-    blocks: Column
-    order: NDArray[np.uint32]
+    cells: Column  # hash and count per row
+    heads: Column  # sink, site, number of labels and flags per row
+    labels: NDArray[np.int32]  # int32 units of all labels, rows one after the other
+    groups: Column  # terms collected in loops
+    runs: Column  # start and stride of the labels of groups
+    listed: Counters  # uint64, labels of groups without strides
+    extents: Column  # named pieces of memory
+    block_counters: Counters  # uint64, executions per counter
+    external_calls: Counters  # uint64, calls per unmodelled function
+    copies: Column  # words whose values were copied to several places
+    contexts: Column  # paths of at least two calls to allocations
+    blocks: Column  # where the blocks of each path are
+    order: NDArray[np.uint32]  # uint32, rows as they occurred, with marks; empty unless it was asked for
     statistics: TraceStatistics
-    word_bytes: int = 4
+    word_bytes: int = 4  # bytes of a word: 4, or 1 where the program works on smaller values
 
     def words_at(self, addresses: NDArray[np.integer]) -> NDArray[np.int64]:
         """The words that addresses lie in."""

@@ -19,7 +19,7 @@ from commanalyzer.report.machine import machine_line
 from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.result.text import entry_lines, object_lines
 from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
-from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.artifacts import Json
 from commanalyzer.result.comparison.compare import Comparison, MeasuredPoint, MeasuredRuns, accuracy, ratio
 from commanalyzer.result.results import Decomposition
 

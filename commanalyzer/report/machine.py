@@ -26,7 +26,7 @@ from commanalyzer.machine.roofline.bound import BETTER, BetterMachine, BoundPoin
 from commanalyzer.machine.simulation.run import SimulatedRun, Simulation, SimulationOptions
 from commanalyzer.report.result.json_document import picked, provenance_document
 from commanalyzer.report.tables import PLAIN, Field, across, numeric, print_lines, terminal_table, worded
-from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.artifacts import Json
 from commanalyzer.result.results import AnalysisResult, Provenance
 
 SCHEMA = "commanalyzer.bound/1"

@@ -23,6 +23,8 @@ Layout, schema 5 (files of older ones held the graph in other forms; they are re
 
 Datasets carry checksums (fletcher32) and all of them the digest, so a damaged file is refused, never misread.
 Types, shapes and ranges are those of the tables below.
+
+Scalars and texts are one JSON document, from which the result is rebuilt.
 """
 
 from __future__ import annotations
@@ -32,14 +34,17 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, cast, get_type_hints
 
 import h5py
 import numpy as np
 
-from commanalyzer.foundation.documents import parse_json
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.division.owners import Owners
+from commanalyzer.foundation.documents import Fields, Parsed, parse_json, typed
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError
 from commanalyzer.foundation.files import write_atomically
 from commanalyzer.foundation.flows import Fold
@@ -47,13 +52,85 @@ from commanalyzer.graph.storage.coding import Coded
 from commanalyzer.graph.storage.spill import machine_bytes
 from commanalyzer.graph.storage.store import COLUMNS, GraphStore, require_sound
 from commanalyzer.graph.value_graph import NO_LOOP, Array, HomeKind, HomeObject, LoopPlace, Site
-from commanalyzer.result.artifact_header import header_of, result_from_header
-from commanalyzer.result.results import AnalysisResult
+from commanalyzer.machine.parameters import KINDS
+from commanalyzer.result.results import AnalysisResult, Decomposition
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+_ARRAYS = ("object_bytes", "transfers")  # of a division, beside its owners
+_APART = {"store", "decompositions", "communication", "owners", *_ARRAYS}  # arrays, or with such
+
+
+def header_of(result: AnalysisResult) -> dict[str, Json]:
+    """JSON document of everything in ``result`` that is not a large array."""
+    # units and phase models belong to machine files
+    known = {name: asdict(parameter) for name, parameter in result.machine.parameters.items()}
+    machine = {"name": result.machine.name, **dict.fromkeys(KINDS), **known}
+    divided = [_decomposition_header(d) for d in result.decompositions]
+    return _entries(result) | cast("dict[str, Json]", {"machine": machine, "decompositions": divided})
+
+
+def _decomposition_header(item: Decomposition) -> dict[str, Json]:
+    traffic = item.communication
+    return _entries(item) | {
+        "low_bytes": traffic.low_bytes,
+        "high_bytes": traffic.high_bytes,
+        "singleton_bytes": traffic.singleton_bytes,
+        "collectives": collectives_header(traffic),
+    }
+
+
+def _entries(item: AnalysisResult | Decomposition) -> dict[str, Json]:
+    values = {f.name: getattr(item, f.name) for f in fields(item) if f.name not in _APART}
+    return {name: asdict(v) if is_dataclass(v) else v for name, v in values.items()}  # type: ignore[arg-type]
+
+
+def collectives_header(communication: Communication) -> Json:
+    """JSON list of what belongs to hub values; ``None`` when it was not told apart."""
+    if communication.collectives is None:
+        return None
+    return [cast(Json, asdict(item)) for item in communication.collectives]
+
+
+def result_from_header(document: object, store: GraphStore, arrays: Sequence[Arrays]) -> AnalysisResult:
+    """Result rebuilt from its header, coded graph and the arrays of each decomposition.
+
+    Raises:
+        KeyError: If there is no list of decompositions.
+        TypeError: If another entry is missing, or an entry has the wrong type.
+        ValueError: If the number of decompositions differs, or a number is too large.
+    """
+    known = _known(AnalysisResult, document)
+    items = zip(cast("dict[str, list[object]]", document)["decompositions"], arrays, strict=True)
+    divided = tuple(_divided(item, data) for item, data in items)
+    return AnalysisResult(**known, store=store, decompositions=divided)
+
+
+def _divided(item: object, arrays: Arrays) -> Decomposition:
+    known = _known(Communication, item)
+    known |= {name: array for name, array in arrays.items() if name not in ("part", *_ARRAYS)}
+    return Decomposition(
+        **_known(Decomposition, item),
+        communication=Communication(**known),
+        owners=Owners.of(arrays["part"].astype(np.int32)),
+        object_bytes=arrays["object_bytes"],
+        transfers=arrays.get("transfers"),
+    )
+
+
+def _known(kind: type, value: object) -> Fields:
+    """Fields of a dataclass that a table has; others of its entries are another's, or of another version."""
+    return typed(value, _fields(kind))
+
+
+@cache
+def _fields(kind: type) -> type[Fields]:
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in _APART}
+    return cast("type[Fields]", cast(Parsed, TypedDict)(kind.__name__, hints, total=False))
+
 
 Arrays: TypeAlias = dict[str, Array]
 Given: TypeAlias = Mapping[str, Array | None]
 Group: TypeAlias = h5py.Group
-
 _ANY = (np.iinfo(np.int64).min, 1 << 63)
 # HDF5 filter numbers (H5Zpublic.h): deflate, shuffle, fletcher32. Others are loaded as plug-ins.
 _FILTERS = frozenset({1, 2, 3})

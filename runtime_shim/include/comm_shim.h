@@ -231,7 +231,7 @@ struct ca_trace_header {
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
  * copies, contexts, blocks, order (32-bit). */
 
-/* Bits of ca_switched_off; commanalyzer/recording/instrument/mechanisms.py says what they mean. */
+/* Bits of ca_switched_off; commanalyzer/recording/abi.py says what they mean. */
 #define CA_WITHOUT_MEMOISATION 1u
 #define CA_WITHOUT_OUTCOMES 2u
 

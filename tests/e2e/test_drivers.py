@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.program.frontend.inputs.executable import compile_executable
+from commanalyzer.program.frontend.compile import compile_sources
 from tests.e2e.analysed import flang
 from tests.e2e.command import commanalyzer
 from tests.e2e.projects import POINTS, SMOOTHING, STEPS, Project, make_project, measured
@@ -195,7 +195,7 @@ def test_intrinsics_keep_their_instruction_set_and_nothing_else_does(project: Pr
     )
     for name in ("needs", "may"):
         project.run(f"commanalyzer-cc -mavx2 {name}.c -o {name}")
-    texts = [compile_executable([project.folder / name]).ir_text for name in ("needs", "may")]
+    texts = [compile_sources([project.folder / name]).ir_text for name in ("needs", "may")]
     assert ["+avx2" in text for text in texts] == [True, False]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from commanalyzer.profiles.document import read_profile
 from commanalyzer.program.frontend.compile import compile_sources
-from commanalyzer.recording.runtime.build import build_native
+from commanalyzer.recording.runtime import build_native
 from tests.e2e.command import commanalyzer, refuse, succeed
 from tests.native import run
 from tests.unit.profiles.run.test_measure import profile_of

@@ -17,6 +17,7 @@ from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest
 from tests.e2e.analysed import analyse_text
 
+PROGRAMS = Path(__file__).parent / "scratch"
 M, PARTS = 8, 4
 PLAIN = 8 * M * M * (PARTS - 1)
 
@@ -158,36 +159,21 @@ def test_with_few_elements_both_readings_are_in_the_bracket() -> None:
     assert any("in doubt" in text for text in result.warnings)
 
 
-_VECTOR = """
-#include <vector>
-static double A[120][8], C[8][8];
-struct Solver {
-  std::vector<double> line = std::vector<double>(8);
-  __attribute__((noinline)) void row(double *a) {
-    for (int p = 0; p < 8; p++) {
-      line[p] = 0;
-      for (int s = 0; s < 8; s++) line[p] += a[s] * C[s][p];
-    }
-    for (int p = 0; p < 8; p++) a[p] = line[p];
-  }
-};
-extern "C" __attribute__((noinline)) void kernel(Solver &solver) {
-  for (int r = 0; r < 120; r++) solver.row(A[r]);
-}
-int main() {
-  for (int r = 0; r < 120; r++) for (int k = 0; k < 8; k++) A[r][k] = (r * k) % 7;
-  for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) C[i][j] = 0.125 * (i * j % 5);
-  Solver solver;
-  kernel(solver);
-  double total = 0;
-  for (int r = 0; r < 120; r++) for (int k = 0; k < 8; k++) total += A[r][k];
-  return total == 0.5;
-}
-"""
-
-
 def test_a_vector_that_is_a_member_of_an_object() -> None:
-    is_plain(analyse_text(_VECTOR, suffix=".cpp", nodes=PARTS, regions=["kernel"]))
+    is_plain(
+        analyse_text((PROGRAMS / "vector.cpp").read_text(), suffix=".cpp", nodes=PARTS, regions=["kernel"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("neighbours.c", 2 * 8 * 10), ("list.cpp", 2 * 32 * 3 * 8 * 4), ("life.c", 2 * 2 * 4 * 8 * 10)],
+)
+def test_what_is_made_again_for_each_neighbour_is_made_where_it_is_read(name: str, expected: int) -> None:
+    """Not the scratch of a cell is sent, which the program makes whenever it is needed, but the cell."""
+    source = PROGRAMS / name
+    best = analyse_text(source.read_text(), suffix=source.suffix, nodes=2, regions=["run"]).best(2)
+    assert best.communication.low_bytes == best.communication.high_bytes == expected
 
 
 _ARRAYS = """

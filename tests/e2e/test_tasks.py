@@ -12,7 +12,7 @@ from commanalyzer.graph.value_graph import HomeKind, ValueGraph, sink_of_source
 from commanalyzer.kernels.features.kernels import FEATURES
 from commanalyzer.kernels.learning.inputs import predict_application
 from commanalyzer.kernels.learning.runs import runs_of
-from commanalyzer.kernels.tasks.accesses.observer import Ints
+from commanalyzer.kernels.tasks.accesses.buffers import Ints
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.kernels.tasks.mappers import parse_mapper
 from tests.counts import count_volume

@@ -11,7 +11,7 @@ from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.interpreter.run import interpret
-from commanalyzer.recording.runtime.build import build_instrumented, build_native
+from commanalyzer.recording.runtime import build_instrumented, build_native
 from tests.e2e.conftest import source_of
 from tests.native import NativeRun, run
 from tests.recorded import record_file

@@ -28,12 +28,11 @@ from commanalyzer.program.frontend.inputs.fortran import find_fortran
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.calls import with_thunks
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.instrument.sites import SiteTable
-from commanalyzer.recording.instrument.thunks import with_thunks
-from commanalyzer.recording.runtime.build import build_instrumented, build_native
-from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.runtime import RunLimits, TargetRun, build_instrumented, build_native, run_target
 from commanalyzer.recording.trace import Trace, read_trace
 from tests.fuzz.cpp_programs import cpp_program
 from tests.fuzz.floating_programs import floating_program

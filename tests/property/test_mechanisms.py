@@ -1,8 +1,10 @@
 """What makes recording fast changes no graph: each mechanism off gives the interpreter's chains, too."""
 
+from dataclasses import fields, replace
+
 import pytest
 
-from commanalyzer.recording.instrument.mechanisms import names, without
+from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.interpreter.run import InterpretedRun, interpret
 from tests.property.loop_programs import LOOPS, loop_program
 from tests.recorded import record_source
@@ -26,9 +28,9 @@ def oracle(program: str) -> InterpretedRun:
     return interpret(recorded.module, word_bytes=recorded.plan.sites.word_bytes)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [f.name for f in fields(Mechanisms)])
 def test_chains_equal_the_interpreters_without(name: str, program: str, oracle: InterpretedRun) -> None:
-    recorded = record_source(program, mechanisms=without([name]))
+    recorded = record_source(program, mechanisms=replace(EVERY, **{name: False}))
     assert recorded.traced.stdout == recorded.plain.stdout
     native, expected = native_chains(recorded.graph), oracle_chains(oracle.chains, recorded.graph)
     assert native == expected, describe_difference(native, expected)

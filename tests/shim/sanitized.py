@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
-from commanalyzer.recording.runtime.build import INLINED, separate_sources
+from commanalyzer.recording.runtime import INLINED, separate_sources
 from tests import native
 
 FLAGS = (

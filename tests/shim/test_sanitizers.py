@@ -20,9 +20,9 @@ from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, shim_directory
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording.instrument.calls import with_thunks
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
-from commanalyzer.recording.instrument.thunks import with_thunks
 from commanalyzer.recording.trace import read_trace
 from tests.native import ROOT
 from tests.recorded import record_file

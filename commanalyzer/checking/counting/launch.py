@@ -29,9 +29,9 @@ from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.link import cached_file, content_key
 from commanalyzer.program.frontend.toolchain import bundled_toolchain, run_tool, shim_directory
-from commanalyzer.recording.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.recording.runtime import RunLimits, TargetRun, run_target
 from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.result.results import (
     AnalysisResult,

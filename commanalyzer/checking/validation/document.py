@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from commanalyzer.checking.validation.ablation import VARIANTS, AblationRow
 from commanalyzer.checking.validation.cases import CaseProgram
-from commanalyzer.checking.validation.run import CaseRow, Failure, OwnDecomposition
+from commanalyzer.checking.validation.run import VARIANTS, AblationRow, CaseRow, Failure, OwnDecomposition
 from commanalyzer.foundation.errors import ConfigError
 
 _NONE = "-"

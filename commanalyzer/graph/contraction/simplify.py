@@ -56,8 +56,7 @@ def rows_kept(graph: AnyGraph, simple: AnyGraph) -> Bool:
     for rows in row_slices(simple):
         has_rows[rows.row_sink] = True
     for rows in row_slices(graph):
-        row, is_kept = _copies(rows, is_copy), has_rows[target[rows.row_sink]]
-        value = _copied(rows, row)
+        (row, value), is_kept = _copies(rows, is_copy), has_rows[target[rows.row_sink]]
         is_kept[row[target[value] != value]] = False
         kept.append(is_kept)
     return np.concatenate([np.zeros(0, np.bool_), *kept])
@@ -80,15 +79,14 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
     is_gone = target != np.arange(len(target))
     if not is_gone.any():
         return graph
-    work = graph.work_flops.copy()
-    np.add.at(work, target[is_gone], work[is_gone])
-    work[is_gone] = 0.0
+    gone = np.flatnonzero(is_gone).astype(np.int32)
+    work = _work_moved(graph.work_flops.copy(), [(gone, target[gone])])
 
     def renamed() -> Iterator[Rows]:
         for rows in row_slices(graph):
-            row = _copies(rows, is_copy)
+            row, value = _copies(rows, is_copy)
             kept = np.ones(rows.num_rows, np.bool_)
-            kept[row[is_gone[_copied(rows, row)]]] = False
+            kept[row[is_gone[value]]] = False
             yield _renamed(rows, target, kept) if _has(rows, is_gone) else rows
 
     return _rewritten(graph, renamed(), work, [])
@@ -142,13 +140,17 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     """Return bool[V], values that everyone computes, int64[V + 1], and what each is made of, from there on.
 
     Registers, words that are made ``again``, and where compilers put arguments that are no variables. Values
-    that are made of each other, round a loop, are counters: one after the other, they do no work.
+    that are made of each other, round a loop, are counters: one after the other, they do no work. And private
+    temporaries that are made twice or more for each version of what they are made of, for those who read
+    them, where that is not more words than all such with the same first of these.
     """
     v, is_fixed, circles = graph.num_vertices, graph.versions <= 1, np.zeros(graph.num_vertices, np.bool_)
     is_scalar = np.array([o.is_temporary_scalar for o in graph.objects])[graph.home_object]
-    is_open = ((graph.is_register | is_scalar) & ~graph.is_input) | again
+    is_open = ((graph.is_register | is_scalar | graph.is_temporary) & ~graph.is_input) | again
+    often = graph.versions // 2 * graph.is_temporary
     for rows in row_slices(graph):
-        is_open[sink_of_source(rows)[~(is_fixed | is_open)[rows.source]]] = False
+        is_again = often[of := sink_of_source(rows)] >= (graph.versions - graph.is_input)[rows.source]
+        is_open[of[~((is_fixed | is_open)[rows.source] | is_again)]] = False
         is_open[rows.row_sink[rows.row_fold != 0]] = False
         circles[rows.row_sink[rows.row_accumulates]] = True
     key = np.zeros(0, np.int64)
@@ -165,14 +167,21 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     number = np.cumsum(is_open | is_root) - 1
     roots = np.full((np.count_nonzero(is_open | is_root), _MOST_ROOTS + 1), kernels.NO_ROOT, np.int32)
     roots[number[is_root], 0] = np.flatnonzero(is_root)
-    roots[number[is_root & ~is_fixed]] = np.arange(_MOST_ROOTS + 1)  # as many as too many
     start, order = order_by(source[chosen], v)
     kernels.find_roots(start, sink[chosen][order], np.flatnonzero(is_root), number, roots)
-    count = np.zeros(v, np.int64)
-    count[is_open] = np.count_nonzero(roots[number[is_open]] != kernels.NO_ROOT, axis=1)
-    is_gone = is_open & (count <= _MOST_ROOTS) & ((count == 0) | (graph.versions > 1))
-    found = np.sort(roots[number[is_gone]])
-    return is_gone, pointer_from_counts(np.where(is_gone, count, 0)), found[found != kernels.NO_ROOT]
+    open_values = np.flatnonzero(is_open)
+    known = (table := np.sort(roots[number[open_values]])) != kernels.NO_ROOT
+    count, is_new = known.sum(axis=1), (known & ~is_fixed[np.where(known, table, 0)]).any(axis=1)
+    is_made, is_several = (graph.is_temporary & ~again)[open_values], (graph.versions > 1)[open_values]
+    kept = (count <= _MOST_ROOTS) & np.where(is_made, is_new, ~is_new & ((count == 0) | is_several))
+    anew = np.flatnonzero(kept & is_made)
+    first = table[anew, 0]
+    of_first = sorted_unique((first[:, None] * np.int64(v) + table[anew])[known[anew]]) // max(v, 1)
+    kept[anew[(np.bincount(of_first, minlength=v) > np.bincount(first, minlength=v))[first]]] = False
+    pointer = np.zeros(v, np.int64)
+    pointer[open_values[kept]] = count[kept]
+    is_open[open_values[~kept]] = False
+    return is_open, pointer_from_counts(pointer), table[kept][known[kept]]
 
 
 def _made_by_readers(graph: AnyGraph, is_gone: Bool, pointer: Int64, roots: Int32) -> Iterator[Rows]:
@@ -225,14 +234,10 @@ def _count(vertex: Int32, times: UInt8) -> None:
     times[distinct] = np.minimum(times[distinct] + often, _SEVERAL)
 
 
-def _copies(rows: Rows, is_copy: Bool) -> Int64:
-    """Return the rows that store a value unchanged."""
-    return np.flatnonzero(is_copy[rows.row_site] & (np.diff(rows.row_ptr) == 1) & ~rows.row_accumulates)
-
-
-def _copied(rows: Rows, row: Int64) -> Int32:
-    """Return the only sources of some rows."""
-    return np.asarray(rows.source[rows.source_ptr[rows.term_ptr[row]]])
+def _copies(rows: Rows, is_copy: Bool) -> tuple[Int64, Int32]:
+    """Return the rows that store a value unchanged, and these values."""
+    row = np.flatnonzero(is_copy[rows.row_site] & (np.diff(rows.row_ptr) == 1) & ~rows.row_accumulates)
+    return row, np.asarray(rows.source[rows.source_ptr[rows.term_ptr[row]]])
 
 
 def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
@@ -242,8 +247,7 @@ def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
     home = np.full(v, -1, np.int32)
     for rows in row_slices(graph):
         _note_definitions(rows, named, times, count)
-        row = _copies(rows, is_copy)
-        value = _copied(rows, row)
+        row, value = _copies(rows, is_copy)
         row, value = row[named[value]], value[named[value]]
         _count(value, copies)
         home[value], stored[value] = rows.row_sink[row], rows.row_count[row]

@@ -62,11 +62,6 @@ matters. Two is no doubt: time schemes of two stages are common, and runs of two
 """
 
 
-def settled(graph: AnyGraph) -> Bool:
-    """bool[V], values that are begun several times, each time in the same way, of what never changes."""
-    return _settled(graph)[0]
-
-
 def made_again(graph: AnyGraph) -> tuple[Bool, Bool]:
     """bool[V], settled values begun :data:`FACTOR` times as often as what reads them; such not read."""
     made, unread, begun, source, sink = _settled(graph)
@@ -275,7 +270,7 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
     for part in graph.store.slices():
         np.add.at(reads, part.source, count_of_source(part))
     fresh = np.maximum(np.minimum(words.stored, reads), 1)
-    fresh[is_defined | copied | settled(graph)] = 0  # what is always the same is no data of an element
+    fresh[is_defined | copied | _settled(graph)[0]] = 0  # what is always the same is no data of an element
     is_named = copied.copy()
     if not is_defined.any():
         return fresh, is_named

@@ -58,9 +58,7 @@ from commanalyzer.program.ir.names.debug_info import SourcePlace
 from commanalyzer.program.ir.types import alloc_size_bytes
 from commanalyzer.recording.interpreter.activation import Frame, Observer
 from commanalyzer.recording.interpreter.machine import Machine
-from commanalyzer.recording.interpreter.run import (
-    interpret_on,
-)
+from commanalyzer.recording.interpreter.run import interpret_on
 
 Counts = NDArray[np.float64]  # float64[len(COUNTED)]
 

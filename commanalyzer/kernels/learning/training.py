@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ from commanalyzer.kernels.learning.runs import PHYSICS_EFFICIENCY, RunTable
 from commanalyzer.scaling.laws.terms import Floats
 
 FeatureSet = Literal["all", "static", "runtime"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 FEATURE_SETS: Mapping[FeatureSet, tuple[str, ...]] = {
     "all": FEATURES,
     "static": STATIC_FEATURES,
@@ -125,11 +124,6 @@ def leave_kernels_out(
         model = _fit(table.where(~is_left_out), options, chosen)
         found[is_left_out] = _predicted(*model, table.where(is_left_out), options.target)
     return found
-
-
-def unseen_speedups(table: RunTable, rows: RunTable, options: TrainingOptions) -> Floats:
-    """float64[N], speed-ups of ``rows`` by a model of ``table`` with default parameters."""
-    return _predicted(*_fit(table, options, _defaults(options.kind)), rows, options.target)
 
 
 def search(table: RunTable, options: TrainingOptions) -> dict[str, float | str]:

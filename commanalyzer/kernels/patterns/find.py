@@ -36,17 +36,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from commanalyzer.kernels.patterns.carried import Carried, FunctionRegisters
-from commanalyzer.kernels.patterns.flows import CodeSite, FlowCount, FlowKey, FlowObserver, LoopCount, Part
+from commanalyzer.kernels.patterns.flows import (
+    Carried,
+    CodeSite,
+    FlowCount,
+    FlowKey,
+    FlowObserver,
+    FunctionRegisters,
+    LoopCount,
+    Part,
+)
 from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, strong_components
 from commanalyzer.program.ir.model import Function, Instruction, Module
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.program.ir.names.source_text import loop_place, user_place
 from commanalyzer.recording.interpreter.machine import Machine
-from commanalyzer.recording.interpreter.run import (
-    interpret_on,
-)
+from commanalyzer.recording.interpreter.run import interpret_on
 
 
 class SourceNames:

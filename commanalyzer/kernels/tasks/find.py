@@ -11,8 +11,12 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.patterns.find import observe
 from commanalyzer.kernels.tasks.accesses.buffers import (
+    BLOCK,
     Accesses,
+    Bools,
+    Ints,
     Linear,
+    WorkItemObserver,
     coordinates,
     covers,
     linear,
@@ -21,16 +25,7 @@ from commanalyzer.kernels.tasks.accesses.buffers import (
     shape_of,
 )
 from commanalyzer.kernels.tasks.accesses.kernels import Analysis, Judgement, analyse
-from commanalyzer.kernels.tasks.accesses.observer import BLOCK, Bools, Ints, WorkItemObserver
-from commanalyzer.kernels.tasks.graph import (
-    HOST,
-    Kernel,
-    KernelOrder,
-    RangeAccess,
-    Task,
-    TaskEdge,
-    TaskGraph,
-)
+from commanalyzer.kernels.tasks.graph import HOST, Kernel, KernelOrder, RangeAccess, Task, TaskEdge, TaskGraph
 from commanalyzer.kernels.tasks.mappers import Box, RangeMapper
 from commanalyzer.program.ir.model import Module
 from commanalyzer.program.ir.names.addresses import source_name

@@ -373,7 +373,6 @@ def place_names(topology: RankTopology, dimensions: int, *, directed: bool) -> l
 
 
 Method = Literal["clusters", "pattern"]
-METHODS: tuple[Method, ...] = ("clusters", "pattern")
 
 
 def classify(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.errors import ConfigError, FitError
-from commanalyzer.profiles.extrapolation.setup import LEARNED, Interactions, MetricSetup, Setup, acceptance
+from commanalyzer.profiles.extrapolation.data import LEARNED, Interactions, MetricSetup, Setup, acceptance
 from commanalyzer.scaling.laws.families import snapped_power
 from commanalyzer.scaling.laws.fit import holdouts
 from commanalyzer.scaling.laws.formula_reader import read_formula

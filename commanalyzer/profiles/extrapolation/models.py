@@ -30,7 +30,18 @@ import numpy as np
 from commanalyzer.foundation.documents import Fields, document_text, load_document, reading, typed
 from commanalyzer.profiles.classification.classes import Classes
 from commanalyzer.profiles.classification.classify import PLACES
-from commanalyzer.profiles.extrapolation.data import COUNTS, REST, ClassData, TrainingData
+from commanalyzer.profiles.extrapolation.data import (
+    COUNTS,
+    LEARNED,
+    MISPREDICTED,
+    REACH,
+    REST,
+    SIZE,
+    THREADS,
+    ClassData,
+    MetricSetup,
+    TrainingData,
+)
 from commanalyzer.profiles.extrapolation.fitting import (
     MEM_NAMES,
     MEM_TERMS,
@@ -40,7 +51,6 @@ from commanalyzer.profiles.extrapolation.fitting import (
     read_terms,
     values_of,
 )
-from commanalyzer.profiles.extrapolation.setup import LEARNED, MISPREDICTED, REACH, SIZE, THREADS, MetricSetup
 from commanalyzer.scaling.laws.document import exponent_of, law_content, read_law
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid

@@ -22,11 +22,19 @@ from commanalyzer.profiles.classification.classes import Classes, classes_json, 
 from commanalyzer.profiles.classification.classify import Method, classify
 from commanalyzer.profiles.document import read_profiles
 from commanalyzer.profiles.extrapolation.data import (
+    BASES,
     COUNTS,
+    MISPREDICTED,
     REST,
+    SIZE,
+    THREADS,
     ClassData,
+    MetricSetup,
+    Setup,
     TrainingData,
     count_name,
+    default_setup,
+    read_setup,
     training_data,
 )
 from commanalyzer.profiles.extrapolation.fitting import Fitter, default_terms
@@ -48,16 +56,6 @@ from commanalyzer.profiles.extrapolation.models import (
     with_counts,
 )
 from commanalyzer.profiles.extrapolation.profiles import points
-from commanalyzer.profiles.extrapolation.setup import (
-    BASES,
-    MISPREDICTED,
-    SIZE,
-    THREADS,
-    MetricSetup,
-    Setup,
-    default_setup,
-    read_setup,
-)
 from commanalyzer.profiles.values import Profile
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import Floats

@@ -17,9 +17,8 @@ import numpy as np
 from commanalyzer.foundation.errors import FitError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.document import profile_text
-from commanalyzer.profiles.extrapolation.data import COUNTS, REST
+from commanalyzer.profiles.extrapolation.data import COUNTS, MISPREDICTED, REST, SIZE, THREADS
 from commanalyzer.profiles.extrapolation.models import ClassModels, Models
-from commanalyzer.profiles.extrapolation.setup import MISPREDICTED, SIZE, THREADS
 from commanalyzer.profiles.metrics import CALLS, EXCHANGED, FUNCTIONS, ILP
 from commanalyzer.profiles.values import (
     DATA_INDEX,

@@ -42,8 +42,7 @@ from commanalyzer.profiles.values import (
 from commanalyzer.program.ir.libcalls import library_with
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.record import compile_program
-from commanalyzer.recording.runtime.build import build_native, build_profiled
-from commanalyzer.recording.runtime.launch import ProgramRuns, require_success
+from commanalyzer.recording.runtime import ProgramRuns, build_native, build_profiled, require_success
 from commanalyzer.request import AnalysisRequest
 
 BINS, GROUPS, HISTORY, LIST = 44, 8, 16, 16

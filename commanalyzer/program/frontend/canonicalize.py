@@ -15,11 +15,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
-from commanalyzer.program.frontend.forwarding import with_lanes, with_reloads
+from commanalyzer.program.frontend.forwarding import with_lanes, with_reloads, without_relaxed_math
 from commanalyzer.program.frontend.link import chosen_models, hide_models, redirect_calls
 from commanalyzer.program.frontend.outcome import Outcome, write_outcome
 from commanalyzer.program.frontend.regions import define_marks, mark_regions
-from commanalyzer.program.frontend.relaxed_math import without_relaxed_math
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"

@@ -1,4 +1,4 @@
-"""Front end: the user's sources in, one canonical LLVM module out (paper Section 4.1).
+"""Front end: sources, or an executable of the wrappers, in, one canonical LLVM module out (Section 4.1).
 
 Each source is compiled by clang without running LLVM passes, if it has changed; a child process links and
 canonicalises.
@@ -10,15 +10,27 @@ import hashlib
 import logging
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.foundation.errors import ConfigError, IrError
+from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError, IrError
 from commanalyzer.foundation.files import scratch_directory
-from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.drivers.command import (
+    needs_openmp,
+    sequential_openmp,
+    system_library_flags,
+)
+from commanalyzer.program.frontend.drivers.embedded import (
+    ElfImage,
+    EmbeddedProgram,
+    Record,
+    is_elf,
+    read_program,
+)
 from commanalyzer.program.frontend.inputs.fortran import (
     FORTRAN_SUFFIXES,
     compile_fortran,
@@ -26,16 +38,20 @@ from commanalyzer.program.frontend.inputs.fortran import (
     runtime_libraries,
 )
 from commanalyzer.program.frontend.inputs.sources import SourceCompiler
-from commanalyzer.program.frontend.link import fortran_models, uses_fortran
+from commanalyzer.program.frontend.link import cached_file, content_key, fortran_models, uses_fortran
 from commanalyzer.program.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
-from commanalyzer.program.frontend.toolchain import Language, Toolchain, find_toolchain, run_tool
+from commanalyzer.program.frontend.toolchain import (
+    Language,
+    Toolchain,
+    bundled_toolchain,
+    find_toolchain,
+    run_tool,
+)
 
 logger = logging.getLogger(__name__)
-
 C_SUFFIXES = frozenset({".c"})
 CXX_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
 IR_SUFFIXES = frozenset({".ll", ".bc"})
-
 _CANONICALIZE_TIMEOUT_S = 600.0
 _PACKAGE_PARENT = Path(__file__).resolve().parents[3]
 
@@ -50,30 +66,20 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class FrontendResult:
-    """Canonical program.
+    """Canonical program."""
 
-    Attributes:
-        ir_text: One LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM.
-        language: Decides the driver that links (``c++`` needs its standard library).
-        toolchain: Also links when ``toolchain.bundled`` is false.
-        region_functions: IR names (without ``@``) of the requested regions: functions, which are never
-            inlined, and those that stand for the begin of a mark.
-        diagnostics: Compiler warnings, one entry per source that had any.
-        link_inputs: Objects of the program that have no IR.
-        link_flags: Libraries and search paths that the program was linked with.
-        libraries: Paths of the Fortran runtime, linked when not empty.
-    """
-
-    ir_text: str
-    language: Language
-    toolchain: Toolchain
+    ir_text: str  # one LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM
+    language: Language  # decides the driver that links (``c++`` needs its standard library)
+    toolchain: Toolchain  # also links when ``toolchain.bundled`` is false
     flags: tuple[str, ...]
     inputs: tuple[InputFile, ...]
+    # IR names (without ``@``) of the requested regions: functions, which are never inlined, and those that
+    # stand for the begin of a mark
     region_functions: tuple[str, ...] = ()
-    diagnostics: tuple[str, ...] = ()
-    link_inputs: tuple[Path, ...] = ()
-    link_flags: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()  # compiler warnings, one entry per source that had any
+    link_inputs: tuple[Path, ...] = ()  # objects of the program that have no IR
+    link_flags: tuple[str, ...] = ()  # libraries and search paths that the program was linked with
+    libraries: tuple[str, ...] = ()  # paths of the Fortran runtime, linked when not empty
 
 
 def compile_sources(
@@ -88,7 +94,8 @@ def compile_sources(
 
     Args:
         sources: C, C++, Fortran and LLVM IR files (text or bitcode), any number, one defines ``main``.
-            Fortran sources stand in the order of their modules.
+            Fortran sources stand in the order of their modules. Or an executable of the compiler wrappers,
+            alone and without flags: what it and its shared objects carry is the program.
         compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
         flags: Passed to the compiler after our own, so they win.
         regions: Functions that must survive as functions, by source or IR name, and names of marks.
@@ -102,6 +109,8 @@ def compile_sources(
     """
     if not sources:
         raise ConfigError("expected at least one source file, found none")
+    if any(map(is_elf, sources)):
+        return _compiled_executable(sources, compiler, flags, regions, fortran)
     inputs = tuple(_input_file(path) for path in sources)
     toolchain = find_toolchain(compiler)
     with scratch_directory() as scratch:
@@ -247,3 +256,93 @@ def language_of(sources: Sequence[Path], ir_text: str) -> Language:
     if re.search(r"@(__gxx_personality_v0|__cxa_\w+|_Zn[aw]m|_ZNS?t\w*)\b", ir_text):
         return "c++"
     return "fortran" if "@_Fortran" in ir_text else "c"
+
+
+def _compiled_executable(
+    sources: Sequence[Path], compiler: str, flags: Sequence[str], regions: Sequence[str], fortran: str
+) -> FrontendResult:
+    """Canonical program made of the IR that an executable and its shared objects carry.
+
+    As :func:`compile_sources`; ``compiler`` links the analysis, empty for the one that
+    the program was built with. A ConfigError if there are other files or flags, or the executable has no IR.
+    """
+    if len(sources) != 1:
+        raise ConfigError(
+            f"expected one executable or only sources, found both in {len(sources)} files",
+            where=", ".join(map(str, sources)),
+        )
+    if flags:
+        raise ConfigError(
+            "expected no compiler flags for an executable, found some",
+            where="--cflags",
+            hint="the executable was compiled with the flags of its build",
+        )
+    program = read_program(sources[0])
+    toolchain, toolchain_notes = _toolchain(program, compiler)
+    modules = [(image, record) for image in program.images for record in image.of_kind("module")]
+    labels = [record.name for _, record in modules]
+    with scratch_directory() as folder:
+        scratch = Path(folder)
+        paths = [scratch / f"module{i}.bc" for i in range(len(modules))]
+        for path, (_, record) in zip(paths, modules, strict=True):
+            path.write_bytes(record.payload)
+        shared = [len(image.of_kind("module")) for image in program.images[1:]]
+        libraries, models = fortran_runtime(paths, fortran)
+        ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared=shared, models=models)
+        ir_text = ir_path.read_text()
+    options, gone = program.link_options()
+    contents = [(str(sources[0]), sources[0].read_bytes()), *((r.name, r.payload) for _, r in modules)]
+    linked = {record.language for record in program.images[0].of_kind("link")}
+    return FrontendResult(
+        ir_text=ir_text,
+        language="c++" if "c++" in linked else language_of((), ir_text),
+        toolchain=toolchain,
+        flags=(),
+        inputs=tuple(InputFile(name, hashlib.sha256(data).hexdigest()) for name, data in contents),
+        region_functions=found,
+        diagnostics=(*toolchain_notes, *_diagnostics(program.images, gone)),
+        libraries=libraries,
+        link_inputs=_link_inputs(program, ir_text),
+        link_flags=(*options, *(system_library_flags() if toolchain.bundled else ())),
+    )
+
+
+def _link_inputs(program: EmbeddedProgram, ir_text: str) -> tuple[Path, ...]:
+    """Machine code that the program consists of besides its IR."""
+
+    def written(record: Record) -> Path:
+        def produce(draft: Path) -> None:
+            draft.write_bytes(record.payload)
+
+        return cached_file(content_key(["object of a record", record.payload]), ".o", produce)
+
+    objects = [written(record) for image in program.images for record in image.of_kind("object")]
+    return (*objects, *([sequential_openmp()] if needs_openmp(ir_text) else ()))
+
+
+def _toolchain(program: EmbeddedProgram, compiler: str) -> tuple[Toolchain, tuple[str, ...]]:
+    if compiler.strip():
+        return find_toolchain(compiler), ()
+    links = [record for image in program.images for record in image.of_kind("link")]
+    recorded = next((record.compiler for record in links if record.compiler), ())
+    if not recorded:
+        return bundled_toolchain(), ()
+    try:
+        return find_toolchain(shlex.join(recorded)), ()
+    except CommAnalyzerError as error:
+        note = f"linked with the bundled compiler, as the program's own is not usable: {error.message}"
+        return bundled_toolchain(), (note,)
+
+
+def _diagnostics(images: Sequence[ElfImage], gone: Sequence[str]) -> list[str]:
+    objects = [record for image in images for record in image.of_kind("object")]
+    changed = [record.note for image in images for record in image.of_kind("link") if record.note]
+    notes = []
+    if objects:
+        named = ", ".join(f"{record.name} ({record.note})" for record in objects)
+        notes.append(f"{len(objects)} object files without IR: what they compute is not followed: {named}")
+    if changed:
+        notes.append(f"linker options that are not repeated in the analysis: {' '.join(changed)}")
+    if gone:
+        notes.append(f"libraries of the link that are not there any more: {', '.join(gone)}")
+    return notes

@@ -168,19 +168,12 @@ BUNDLED_TARGET = (
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler that can write LLVM bitcode and link.
+    """A compiler that can write LLVM bitcode and link."""
 
-    Attributes:
-        cc: Command prefix for C.
-        cxx: Command prefix for C++ (also links programs that contain C++).
-        target_flags: Flags that fix target, CPU and language; empty for a user's compiler.
-        bundled: It is the one from the ``ziglang`` wheel.
-    """
-
-    cc: tuple[str, ...]
-    cxx: tuple[str, ...]
-    target_flags: tuple[str, ...]
-    bundled: bool
+    cc: tuple[str, ...]  # command prefix for C
+    cxx: tuple[str, ...]  # command prefix for C++ (also links programs that contain C++)
+    target_flags: tuple[str, ...]  # flags that fix target, CPU and language; empty for a user's compiler
+    bundled: bool  # it is the one from the ``ziglang`` wheel
     version: str
 
     def driver(self, language: Language) -> tuple[str, ...]:

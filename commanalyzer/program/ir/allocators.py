@@ -21,9 +21,8 @@ from collections.abc import Iterable, Mapping
 from commanalyzer.program.ir.cfg import control_flow, reached, strong_components
 from commanalyzer.program.ir.libcalls import CallKind, LibraryModel
 from commanalyzer.program.ir.model import Function, Instruction, Module
-from commanalyzer.program.ir.names.addresses import Addresses, ModuleNames, Root
+from commanalyzer.program.ir.names.addresses import RESULT, Addresses, Holder, Holders, ModuleNames, Root
 from commanalyzer.program.ir.names.debug_info import is_fortran, is_library
-from commanalyzer.program.ir.names.holders import RESULT, Holder, Holders
 
 _COMPUTED = frozenset(
     (

@@ -74,22 +74,14 @@ VIRTUAL_EXIT = ""
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A natural loop; back edges to the same header belong to the same loop.
-
-    Attributes:
-        blocks: Labels of all blocks, inner loops and the header included.
-        latches: Blocks with a back edge to the header, in printed order.
-        exits: Blocks outside that are entered from inside, in printed order.
-        parent: Header of the smallest enclosing loop, ``None`` for an outermost one.
-        depth: 1 for an outermost loop.
-    """
+    """A natural loop; back edges to the same header belong to the same loop."""
 
     header: str
-    blocks: frozenset[str]
-    latches: tuple[str, ...]
-    exits: tuple[str, ...]
-    parent: str | None
-    depth: int
+    blocks: frozenset[str]  # labels of all blocks, inner loops and the header included
+    latches: tuple[str, ...]  # blocks with a back edge to the header, in printed order
+    exits: tuple[str, ...]  # blocks outside that are entered from inside, in printed order
+    parent: str | None  # header of the smallest enclosing loop, ``None`` for an outermost one
+    depth: int  # 1 for an outermost loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +89,17 @@ class ControlFlow:
     """Control flow analyses of a function.
 
     Only ``successors`` and ``predecessors``, distinct and in printed order, have unreachable blocks, too.
-
-    Attributes:
-        immediate_dominator: Per reachable block; ``None`` for the entry.
-        immediate_postdominator: Per reachable block that can reach an exit; ``""`` is the virtual exit.
-        loops: By header, outer loops before inner ones.
-        innermost_loop: Header of the innermost loop of every block that lies in one.
     """
 
     entry: str
     successors: Mapping[str, tuple[str, ...]]
     predecessors: Mapping[str, tuple[str, ...]]
     reverse_postorder: tuple[str, ...]
-    immediate_dominator: Mapping[str, str | None]
+    immediate_dominator: Mapping[str, str | None]  # per reachable block; ``None`` for the entry
+    # per reachable block that can reach an exit; ``""`` is the virtual exit
     immediate_postdominator: Mapping[str, str]
-    loops: Mapping[str, Loop]
-    innermost_loop: Mapping[str, str]
+    loops: Mapping[str, Loop]  # by header, outer loops before inner ones
+    innermost_loop: Mapping[str, str]  # header of the innermost loop of every block that lies in one
     _in_dominators: _Intervals
     _in_postdominators: _Intervals
 

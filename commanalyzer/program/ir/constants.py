@@ -16,8 +16,7 @@ from functools import lru_cache
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.model import IrType, Operand
 from commanalyzer.program.ir.parsing.instructions import read_operand
-from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
+from commanalyzer.program.ir.types import Cursor, TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
 
 Resolve = Callable[[str], int]
 _FOLDABLE_CASTS = frozenset({"ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc"})

@@ -100,37 +100,25 @@ class MemoryRange:
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """Effect of one external function: a row of the table.
-
-    Attributes:
-        flops: Floating-point operations per call and lane.
-        size: Bytes allocated, copied, filled or permuted.
-        pointer: Argument that is freed, reallocated, copied to, filled or permuted; for ``ALLOCATE`` the
-            argument through which the new address is stored (``posix_memalign``), -1 if it is the result.
-        source: Argument that is copied from.
-        alignment: Argument that gives the alignment of an allocation, -1 for 16 bytes.
-        element: Bytes of the elements that are permuted.
-        writes: Memory that gets new values.
-        width: Bytes of the values in ``reads`` and ``writes``.
-        values: Scalar arguments that are sources; ``None`` for all.
-        values_from: All arguments from this one on are sources as well (variadic functions), -1 for none.
-        calls: Arguments that are functions of the program, called back.
-    """
+    """Effect of one external function: a row of the table."""
 
     kind: CallKind
-    flops: int = 0
-    size: ByteCount | None = None
+    flops: int = 0  # floating-point operations per call and lane
+    size: ByteCount | None = None  # bytes allocated, copied, filled or permuted
+    # argument that is freed, reallocated, copied to, filled or permuted; for ``ALLOCATE`` the argument
+    # through which the new address is stored (``posix_memalign``), -1 if it is the result
     pointer: int = -1
-    source: int = -1
-    alignment: int = -1
+    source: int = -1  # argument that is copied from
+    alignment: int = -1  # argument that gives the alignment of an allocation, -1 for 16 bytes
     zeroed: bool = False
-    element: ByteCount | None = None
+    element: ByteCount | None = None  # bytes of the elements that are permuted
     reads: tuple[MemoryRange, ...] = ()
-    writes: tuple[MemoryRange, ...] = ()
-    width: int = 8
-    values: tuple[int, ...] | None = None
+    writes: tuple[MemoryRange, ...] = ()  # memory that gets new values
+    width: int = 8  # bytes of the values in ``reads`` and ``writes``
+    values: tuple[int, ...] | None = None  # scalar arguments that are sources; ``None`` for all
+    # all arguments from this one on are sources as well (variadic functions), -1 for none
     values_from: int = -1
-    calls: tuple[int, ...] = ()
+    calls: tuple[int, ...] = ()  # arguments that are functions of the program, called back
 
     def is_source(self, index: int) -> bool:
         """The scalar argument ``index`` is a source of what the function makes."""

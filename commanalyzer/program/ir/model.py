@@ -36,21 +36,15 @@ FAST_MATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn",
 
 @dataclass(frozen=True, slots=True)
 class IrType:
-    """An LLVM type.
+    """An LLVM type."""
 
-    Attributes:
-        kind: ``int``, ``float``, ``ptr``, ``vector``, ``array``, ``struct``, ``void``, ``label``,
-            ``metadata``, ``token``, ``function`` or ``opaque``.
-        text: As LLVM prints it (``i32``, ``double``, ``%struct.P``, ``[4 x double]``).
-        bits: Width for ``int`` and ``float`` (``x86_fp80`` is 80), 64 for ``ptr``, otherwise 0.
-        count: Number of elements of ``vector`` and ``array``.
-        elements: Element type of ``vector``/``array``, field types of ``struct`` (named ones resolved).
-    """
-
+    # ``int``, ``float``, ``ptr``, ``vector``, ``array``, ``struct``, ``void``, ``label``, ``metadata``,
+    # ``token``, ``function`` or ``opaque``
     kind: str
-    text: str
-    bits: int = 0
-    count: int = 0
+    text: str  # as LLVM prints it (``i32``, ``double``, ``%struct.P``, ``[4 x double]``)
+    bits: int = 0  # width for ``int`` and ``float`` (``x86_fp80`` is 80), 64 for ``ptr``, otherwise 0
+    count: int = 0  # number of elements of ``vector`` and ``array``
+    # element type of ``vector``/``array``, field types of ``struct`` (named ones resolved)
     elements: tuple[IrType, ...] = ()
     packed: bool = False
 
@@ -78,48 +72,40 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction.
+    """One instruction."""
 
-    Attributes:
-        opcode: ``load``, ``fadd``, ``call`` (also ``tail call``), ``invoke`` ...; debug records
-            (``#dbg_value``) are no instructions, see :attr:`Function.debug_records`.
-        name: Result register with its ``%``, empty if there is none.
-        operands: Value operands in printed order, without labels. ``store``: (value, pointer).
-            ``call``/``invoke``: the arguments only, the callee is ``callee``. ``phi``: incoming values.
-            ``br``/``switch``: the condition. ``select``: (condition, if true, if false).
-            ``cmpxchg``: (pointer, expected, new). ``atomicrmw``: (pointer, value).
-        targets: Successor labels of a terminator, without ``%`` (``switch``: default first, then cases;
-            ``invoke``: normal, unwind), in printed order.
-        incoming: ``phi`` only: predecessor labels without ``%``, aligned with ``operands``.
-        predicate: ``icmp``/``fcmp`` predicate, ``atomicrmw`` operation.
-        element_type: Source element type of ``getelementptr``, loaded type of ``load``, allocated type of
-            ``alloca``; ``None`` otherwise.
-        callee: ``@name`` or ``%register`` (or ``asm``) of a call.
-        callee_type: Type of the called function when it was printed in full (varargs), otherwise ``None``.
-        indices: Constant indices of ``extractvalue``/``insertvalue``, mask of ``shufflevector`` (-1 poison),
-            case values of ``switch``.
-        flags: Words such as ``volatile``, ``inbounds``, ``nsw``, ``fast``, ``tail``, ``atomic``, and
-            :data:`DESCRIPTOR`.
-        debug_location: Number of the ``!dbg`` node, -1 when absent.
-        first_line: Index of its first line in the module's lines; ``last_line`` is inclusive.
-        copied: Type of every argument that is a structure passed by value (``byval``), by its number.
-    """
-
+    # ``load``, ``fadd``, ``call`` (also ``tail call``), ``invoke`` ...; debug records (``#dbg_value``) are no
+    # instructions, see :attr:`Function.debug_records`
     opcode: str
-    name: str
+    name: str  # result register with its ``%``, empty if there is none
     type: IrType
+    # value operands in printed order, without labels. ``store``: (value, pointer). ``call``/``invoke``: the
+    # arguments only, the callee is ``callee``. ``phi``: incoming values. ``br``/``switch``: the condition.
+    # ``select``: (condition, if true, if false). ``cmpxchg``: (pointer, expected, new). ``atomicrmw``:
+    # (pointer, value).
     operands: tuple[Operand, ...]
+    # successor labels of a terminator, without ``%`` (``switch``: default first, then cases; ``invoke``:
+    # normal, unwind), in printed order
     targets: tuple[str, ...] = ()
+    # ``phi`` only: predecessor labels without ``%``, aligned with ``operands``
     incoming: tuple[str, ...] = ()
-    predicate: str = ""
+    predicate: str = ""  # ``icmp``/``fcmp`` predicate, ``atomicrmw`` operation
+    # source element type of ``getelementptr``, loaded type of ``load``, allocated type of ``alloca``;
+    # ``None`` otherwise
     element_type: IrType | None = None
-    callee: str = ""
+    callee: str = ""  # ``@name`` or ``%register`` (or ``asm``) of a call
+    # type of the called function when it was printed in full (varargs), otherwise ``None``
     callee_type: IrType | None = None
+    # constant indices of ``extractvalue``/``insertvalue``, mask of ``shufflevector`` (-1 poison), case values
+    # of ``switch``
     indices: tuple[int, ...] = ()
+    # words such as ``volatile``, ``inbounds``, ``nsw``, ``fast``, ``tail``, ``atomic``, and
+    # :data:`DESCRIPTOR`
     flags: frozenset[str] = frozenset()
-    debug_location: int = -1
-    first_line: int = -1
+    debug_location: int = -1  # number of the ``!dbg`` node, -1 when absent
+    first_line: int = -1  # index of its first line in the module's lines; ``last_line`` is inclusive
     last_line: int = -1
+    # type of every argument that is a structure passed by value (``byval``), by its number
     copied: Mapping[int, IrType] = field(default_factory=dict, compare=False)
 
 
@@ -161,25 +147,18 @@ class DebugRecord:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function definition.
+    """A function definition."""
 
-    Attributes:
-        name: With its ``@`` (quoted names keep their quotes).
-        parameter_flags: Per parameter, attribute words (``byval``, ``sret``, ``noalias``).
-        blocks: In printed order; the first is the entry.
-        debug_subprogram: Number of the ``!dbg`` node, -1 when absent.
-        first_line: Line of ``define``; ``last_line`` is that of the closing brace.
-    """
-
-    name: str
+    name: str  # with its ``@`` (quoted names keep their quotes)
     return_type: IrType
     parameters: tuple[Operand, ...]
+    # per parameter, attribute words (``byval``, ``sret``, ``noalias``)
     parameter_flags: tuple[frozenset[str], ...]
     is_vararg: bool
-    blocks: tuple[BasicBlock, ...]
+    blocks: tuple[BasicBlock, ...]  # in printed order; the first is the entry
     debug_records: tuple[DebugRecord, ...]
-    debug_subprogram: int
-    first_line: int
+    debug_subprogram: int  # number of the ``!dbg`` node, -1 when absent
+    first_line: int  # line of ``define``; ``last_line`` is that of the closing brace
     last_line: int
 
     @property
@@ -215,20 +194,15 @@ class GlobalVariable:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A parsed module together with the text it was parsed from, line by line (no newlines).
-
-    Attributes:
-        named_types: Bodies of ``%name = type ...``.
-        data_layout: Layout string, may be empty.
-        metadata: Text of every numbered node (``!12 = ...`` -> ``metadata[12]``, right-hand side).
-        aliases: Aliasee (a constant as printed, usually ``@name``) of every ``@name = alias ...``.
-    """
+    """A parsed module together with the text it was parsed from, line by line (no newlines)."""
 
     lines: tuple[str, ...]
     functions: tuple[Function, ...]
     declarations: tuple[Declaration, ...]
     globals: tuple[GlobalVariable, ...]
-    named_types: dict[str, IrType] = field(default_factory=dict)
-    data_layout: str = ""
+    named_types: dict[str, IrType] = field(default_factory=dict)  # bodies of ``%name = type ...``
+    data_layout: str = ""  # layout string, may be empty
+    # text of every numbered node (``!12 = ...`` -> ``metadata[12]``, right-hand side)
     metadata: dict[int, str] = field(default_factory=dict)
+    # aliasee (a constant as printed, usually ``@name``) of every ``@name = alias ...``
     aliases: dict[str, str] = field(default_factory=dict)

@@ -22,18 +22,12 @@ _DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 
 
 class Event(str):
-    """An inserted line of IR.
-
-    Attributes:
-        result: Register that it defines, empty for none.
-        uses: Operands that are labels or addresses, registers or numbers.
-        what: What it does with them, see the subclasses; else empty.
-    """
+    """An inserted line of IR."""
 
     __slots__ = ("result", "uses", "what")
-    result: str
-    uses: tuple[str, ...]
-    what: str
+    result: str  # register that it defines, empty for none
+    uses: tuple[str, ...]  # operands that are labels or addresses, registers or numbers
+    what: str  # what it does with them, see the subclasses; else empty
 
 
 class HookCall(Event):
@@ -76,78 +70,55 @@ class RepeatedLoop:
 
     The edges are ``ends``: the branch of the block in front of it becomes the choice. Blocks are in printed
     order, and ``number`` (of the loop in its function) makes the names of its copy.
-
-    Attributes:
-        guard: Lines that compute ``known``, at the end of the preheader.
-        known: Register (i1): the copy may run.
-        before_copy: Lines in front of the copy.
-        behind: Lines behind the instrumented loop.
-        due: Lines that compute ``is_due``, at the end of the preheader of a loop with a preview.
-        is_due: Register (i1): the preview is worth while.
-        preview: Blocks of the preview, the first for the branch from the preheader; they lead to the guard.
-        offer: Lines behind the guard that compute ``is_taken``, where the loop is not known.
-        is_taken: Register (i1): the copy may run all the same.
     """
 
     ends: LoopEnds
     header: str
     blocks: tuple[str, ...]
     number: int
-    guard: tuple[str, ...]
-    known: str
-    before_copy: tuple[str, ...]
-    behind: tuple[str, ...]
+    guard: tuple[str, ...]  # lines that compute ``known``, at the end of the preheader
+    known: str  # register (i1): the copy may run
+    before_copy: tuple[str, ...]  # lines in front of the copy
+    behind: tuple[str, ...]  # lines behind the instrumented loop
+    # lines that compute ``is_due``, at the end of the preheader of a loop with a preview
     due: tuple[str, ...] = ()
-    is_due: str = ""
+    is_due: str = ""  # register (i1): the preview is worth while
+    # blocks of the preview, the first for the branch from the preheader; they lead to the guard
     preview: tuple[str, ...] = ()
+    # lines behind the guard that compute ``is_taken``, where the loop is not known
     offer: tuple[str, ...] = ()
-    is_taken: str = ""
+    is_taken: str = ""  # register (i1): the copy may run all the same
 
 
 @dataclass(frozen=True, slots=True)
 class LoopFinding:
-    """How a loop is run when it repeats, see :mod:`commanalyzer.recording.instrument.loops.repeats`.
-
-    Attributes:
-        how: ``known``, ``previewed``, ``with the outer loop``, ``hooks`` or ``counts only``.
-        reason: Why not better; empty for known loops.
-        at: The instructions that the reason speaks of.
-    """
+    """How a loop is run when it repeats, see :mod:`commanalyzer.recording.instrument.loops.repeats`."""
 
     header: str
-    how: str
-    reason: str = ""
-    at: tuple[Instruction, ...] = ()
+    how: str  # ``known``, ``previewed``, ``with the outer loop``, ``hooks`` or ``counts only``
+    reason: str = ""  # why not better; empty for known loops
+    at: tuple[Instruction, ...] = ()  # the instructions that the reason speaks of
 
 
 @dataclass(slots=True)
 class FunctionPatch:
-    """Insertions and replacements for one function, keyed by line of the module's text, or by block.
-
-    Attributes:
-        phis: Phi lines per block, inserted behind the block's own phis.
-        tops: Lines per block, inserted behind all phis.
-        entry: Lines at the very start of the entry block (local storage).
-        repeated: Loops that get a copy without hooks.
-        findings: What was found out about every loop.
-        renamed_parameters: New names of parameters whose old names the entry block defines.
-        needs_scratch: The function needs the scratch array for hooks that take labels in memory.
-        is_noinline: The function must keep a stack frame of its own.
-        word_bytes: Bytes of memory that have one label.
-    """
+    """Insertions and replacements for one function, keyed by line of the module's text, or by block."""
 
     before: dict[int, list[str]] = field(default_factory=dict)
     after: dict[int, list[str]] = field(default_factory=dict)
+    # phi lines per block, inserted behind the block's own phis
     phis: dict[str, list[str]] = field(default_factory=dict)
-    tops: dict[str, list[str]] = field(default_factory=dict)
+    tops: dict[str, list[str]] = field(default_factory=dict)  # lines per block, inserted behind all phis
+    # lines at the very start of the entry block (local storage)
     entry: list[str] = field(default_factory=list)
     replaced: dict[int, str] = field(default_factory=dict)
-    repeated: list[RepeatedLoop] = field(default_factory=list)
-    findings: list[LoopFinding] = field(default_factory=list)
+    repeated: list[RepeatedLoop] = field(default_factory=list)  # loops that get a copy without hooks
+    findings: list[LoopFinding] = field(default_factory=list)  # what was found out about every loop
+    # new names of parameters whose old names the entry block defines
     renamed_parameters: dict[str, str] = field(default_factory=dict)
-    needs_scratch: bool = False
-    is_noinline: bool = False
-    word_bytes: int = 4
+    needs_scratch: bool = False  # the function needs the scratch array for hooks that take labels in memory
+    is_noinline: bool = False  # the function must keep a stack frame of its own
+    word_bytes: int = 4  # bytes of memory that have one label
     _counter: int = 0
 
     def words(self, size_bytes: int) -> int:

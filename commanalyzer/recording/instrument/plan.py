@@ -23,6 +23,7 @@ from commanalyzer.program.ir.model import DESCRIPTOR, Instruction, Module
 from commanalyzer.program.ir.names.addresses import ModuleNames, fortran_name
 from commanalyzer.program.ir.names.debug_info import MemberPlace
 from commanalyzer.program.ir.types import address_steps, alloc_size_bytes, row_strides, size_bytes
+from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.instrument.allocations import AllocationPlanner, plan_frame
 from commanalyzer.recording.instrument.calls import CallPlanner
 from commanalyzer.recording.instrument.code import FunctionPatch
@@ -39,8 +40,7 @@ from commanalyzer.recording.instrument.labelling.values import (
     scalar_leaves,
     source_arguments,
 )
-from commanalyzer.recording.instrument.loops.loop_plan import plan_repeats
-from commanalyzer.recording.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.recording.instrument.loops.repeats import plan_repeats
 from commanalyzer.recording.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
 from commanalyzer.recording.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.recording.instrument.stores import StorePlanner

@@ -15,7 +15,7 @@ from commanalyzer.program.ir.cfg import control_flow
 from commanalyzer.program.ir.model import BasicBlock, Function, Module
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
-from commanalyzer.recording.instrument.loops.loop_copies import LoopCopies
+from commanalyzer.recording.instrument.loops.loop_code import LoopCopies
 from commanalyzer.recording.instrument.plan import ModulePlan
 
 # the attributes of a variable follow its initializer: the last match on its line

@@ -12,74 +12,52 @@ from dataclasses import dataclass, field
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.foundation.work import Operations
 from commanalyzer.graph.value_graph import NO_LOOP, LoopPlace
+from commanalyzer.program.ir.names.addresses import Holder
 from commanalyzer.program.ir.names.debug_info import MemberPlace, SourcePlace
-from commanalyzer.program.ir.names.holders import Holder
 from commanalyzer.program.ir.names.source_text import UserFrame
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRecord:
-    """What is known statically about a site.
-
-    Attributes:
-        result: Register or description that identifies the site in its function (with its ``@``).
-        kind: ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``.
-        width_bytes: Width of the values created; 0: as wide as those that are copied.
-        fold: How terms combine.
-        self_label: Index of the label that is the sink's own previous version when it is the accumulating
-            operand of ``fold``; -1 otherwise.
-        cost_terms: (block counter, operations per execution) of the operations whose results flow into this
-            site.
-        variable: Source variable of a register value, empty when unknown.
-        loop: The innermost loop that it is in.
-        source: Function that the variable is in, or else the place: what is inlined keeps its own.
-    """
+    """What is known statically about a site."""
 
     function: str
-    result: str
+    result: str  # register or description that identifies the site in its function (with its ``@``)
+    # ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``
     kind: str
-    width_bytes: int
+    width_bytes: int  # width of the values created; 0: as wide as those that are copied
     place: SourcePlace
-    fold: Fold = Fold.NONE
+    fold: Fold = Fold.NONE  # how terms combine
+    # index of the label that is the sink's own previous version when it is the accumulating operand of
+    # ``fold``; -1 otherwise
     self_label: int = -1
+    # (block counter, operations per execution) of the operations whose results flow into this site
     cost_terms: tuple[tuple[int, Operations], ...] = ()
-    variable: str = ""
-    loop: LoopPlace = NO_LOOP
-    source: str = ""
+    variable: str = ""  # source variable of a register value, empty when unknown
+    loop: LoopPlace = NO_LOOP  # the innermost loop that it is in
+    source: str = ""  # function that the variable is in, or else the place: what is inlined keeps its own
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectRecord:
-    """A variable, or a call that is part of the paths of allocations.
+    """A variable, or a call that is part of the paths of allocations."""
 
-    Attributes:
-        key: Stable identification (``@u``, ``@main/%call``).
-        name: Name for people.
-        function: Function with its ``@``; empty for globals.
-        offset: Byte offset in its extent (local arrays share the frame of their function).
-        size_bytes: Size when known statically.
-        holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.
-        parts: What lies in it: members of a structure, variables of a COMMON block.
-        is_piece: The call returns a piece of a larger block, whose size nobody says.
-        frames: Where the user's code makes the call, the innermost of inlined frames first.
-        strides: Bytes from each plane, then row to the next, where the object has such.
-        record_bytes: Bytes of the structures that it is an array of, 0 for other arrays.
-        is_constant: What lies there are literals: a variable that nothing may be stored to.
-    """
-
-    key: str
-    name: str
-    function: str
+    key: str  # stable identification (``@u``, ``@main/%call``)
+    name: str  # name for people
+    function: str  # function with its ``@``; empty for globals
     place: SourcePlace
-    offset: int = 0
-    size_bytes: int = 0
+    offset: int = 0  # byte offset in its extent (local arrays share the frame of their function)
+    size_bytes: int = 0  # size when known statically
+    # who holds the blocks that a call leaves in its result (-1) or behind an argument
     holders: Mapping[int, Holder] = field(default_factory=dict)
+    # what lies in it: members of a structure, variables of a COMMON block
     parts: tuple[MemberPlace, ...] = ()
-    is_piece: bool = False
+    is_piece: bool = False  # the call returns a piece of a larger block, whose size nobody says
+    # where the user's code makes the call, the innermost of inlined frames first
     frames: tuple[UserFrame, ...] = ()
-    strides: tuple[int, ...] = ()
-    record_bytes: int = 0
-    is_constant: bool = False
+    strides: tuple[int, ...] = ()  # bytes from each plane, then row to the next, where the object has such
+    record_bytes: int = 0  # bytes of the structures that it is an array of, 0 for other arrays
+    is_constant: bool = False  # what lies there are literals: a variable that nothing may be stored to
 
     @property
     def members(self) -> tuple[ObjectRecord, ...]:

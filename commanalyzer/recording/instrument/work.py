@@ -213,26 +213,19 @@ def attribute_work(
 
 @dataclass(slots=True)
 class _Claims:
-    """Which site each register works for.
-
-    Attributes:
-        named: Registers that are values of their own, and their sites.
-        places: Where sites are that may share by rounds.
-        inputs: What a register is computed from.
-        cost: Operations that are shared among several sites.
-        owner: Site per register.
-        rest: Site of the other rounds per register whose owner is reached in some.
-        load: Operations of each site.
-    """
+    """Which site each register works for."""
 
     values: FunctionValues
-    named: Mapping[str, int]
-    places: Mapping[int, _Place]
+    named: Mapping[str, int]  # registers that are values of their own, and their sites
+    places: Mapping[int, _Place]  # where sites are that may share by rounds
+    # what a register is computed from
     inputs: Callable[[FunctionValues, str], Iterable[str]] = FunctionValues.inputs
+    # operations that are shared among several sites
     cost: Callable[[FunctionValues, str], int] = lambda _values, _name: 0
-    owner: dict[str, int] = field(default_factory=dict)
+    owner: dict[str, int] = field(default_factory=dict)  # site per register
+    # site of the other rounds per register whose owner is reached in some
     rest: dict[str, int] = field(default_factory=dict)
-    load: Counter[int] = field(default_factory=Counter)
+    load: Counter[int] = field(default_factory=Counter)  # operations of each site
 
     def claim(self, names: Iterable[str], site: int) -> None:
         """Walk back from ``names`` to loads and other named registers."""

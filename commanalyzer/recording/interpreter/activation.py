@@ -31,25 +31,18 @@ from commanalyzer.recording.interpreter.values import Chain, Home, Labels, Step,
 
 @dataclass(frozen=True, slots=True)
 class FunctionPlan:
-    """A function, prepared.
-
-    Attributes:
-        selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
-        count_indices: First line of a counting store -> the index operands of its address.
-        combined: Choices that are minima, maxima or connectives, by register.
-        extremum_stores: By first line of the store.
-        instead: Block that is executed instead of a store -> that store.
-        kept: Registers that are chosen by a selecting reduction, with that reduction.
-    """
+    """A function, prepared."""
 
     function: Function
     blocks: Mapping[str, tuple[Instruction, ...]]
+    # (block, predecessor) -> conditions whose sources select the phis of the block
     selectors: Mapping[tuple[str, str], tuple[Operand, ...]]
+    # first line of a counting store -> the index operands of its address
     count_indices: Mapping[int, tuple[Operand, ...]]
-    combined: Mapping[str, Combination]
-    kept: Mapping[str, Selection]
-    extremum_stores: Mapping[int, ExtremumStore]
-    instead: Mapping[str, ExtremumStore]
+    combined: Mapping[str, Combination]  # choices that are minima, maxima or connectives, by register
+    kept: Mapping[str, Selection]  # registers that are chosen by a selecting reduction, with that reduction
+    extremum_stores: Mapping[int, ExtremumStore]  # by first line of the store
+    instead: Mapping[str, ExtremumStore]  # block that is executed instead of a store -> that store
 
     @property
     def entry(self) -> str:

@@ -1,7 +1,7 @@
 """The interpreter proper: frames, control transfer, memory instructions and calls.
 
 The machine executes one instruction after the other; a frame is an activation of a function. Everything
-that computes without side effects is in :mod:`.arithmetic`, label rules of memory are in :mod:`.shadow`,
+that computes without side effects is in :mod:`.arithmetic`, label rules of memory in :mod:`.memory`,
 external functions in :mod:`.external`. For reductions that select, see
 :mod:`commanalyzer.program.ir.loops.selections`.
 """
@@ -27,6 +27,7 @@ from commanalyzer.recording.interpreter.activation import (
     plan_function,
 )
 from commanalyzer.recording.interpreter.instructions.arithmetic import (
+    FUNCTIONS,
     OPERATIONS,
     all_labels,
     binary,
@@ -35,11 +36,8 @@ from commanalyzer.recording.interpreter.instructions.arithmetic import (
     select_role,
     without_address_labels,
 )
-from commanalyzer.recording.interpreter.instructions.codec import decode, encode
 from commanalyzer.recording.interpreter.libc.external import Externals
-from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS
-from commanalyzer.recording.interpreter.memory import Image, Memory
-from commanalyzer.recording.interpreter.shadow import Shadow
+from commanalyzer.recording.interpreter.memory import Image, Memory, Shadow
 from commanalyzer.recording.interpreter.values import (
     EXIT_HOME,
     NO_LABELS,
@@ -49,6 +47,8 @@ from commanalyzer.recording.interpreter.values import (
     Value,
     as_float,
     as_int,
+    decode,
+    encode,
     union,
     with_role,
 )
@@ -125,7 +125,7 @@ class Machine:
         self.counts = Counts()
         model = default_library()
         self._observer = self.memory.observer = observer or Observer()  # after the image
-        self.externals = Externals(self, stdin, model, self._observer)
+        self.externals = Externals(self.shadow, self._site, self.run_address, stdin, model, self._observer)
         self._paths = Paths(module, model)
         self.frames: list[Frame] = []
         self._control_flows = control_flows
@@ -447,8 +447,7 @@ class Machine:
     def _fence(self, frame: Frame, instruction: Instruction) -> None:
         frame.index += 1
 
-    @property
-    def site(self) -> str:
+    def _site(self) -> str:
         """Path of the call that is executed, an allocation."""
         frame = self.frames[-1]
         return self._paths.path(frame, frame.code[frame.index])

@@ -21,22 +21,16 @@ from commanalyzer.recording.interpreter.values import Chain, Data, Home, Step, V
 
 @dataclass(frozen=True, slots=True)
 class InterpretedRun:
-    """Result of an interpreted run: what was written, and how often each value-flow chain happened.
-
-    Attributes:
-        exit_status: 0..255; 134 after ``abort``.
-        instructions: Executed instructions, phis included, debug records excluded.
-        flops: Floating-point operations: one per arithmetic instruction and lane, calls by table.
-    """
+    """Result of an interpreted run: what was written, and how often each value-flow chain happened."""
 
     stdout: bytes
     stderr: bytes
-    exit_status: int
+    exit_status: int  # 0..255; 134 after ``abort``
     chains: Mapping[Chain, int]
-    instructions: int
+    instructions: int  # executed instructions, phis included, debug records excluded
     loads: int
     stores: int
-    flops: int
+    flops: int  # floating-point operations: one per arithmetic instruction and lane, calls by table
 
 
 def interpret(
@@ -143,25 +137,17 @@ class SliceStep:
 
 @dataclass(frozen=True, slots=True)
 class StoreExplanation:
-    """One execution of a store, as printed without metadata; its line in the program is 0 when unknown.
-
-    Attributes:
-        occurrence: Which execution of the chosen stores this is, from 1.
-        home: Home of the first word that is written.
-        chain: The new value-flow chain; ``None`` when nothing flowed.
-        replicated: Homes of the words of the value that was copied, when it was only copied.
-        slice: Instructions that computed the value, in the order of execution.
-    """
+    """One execution of a store, as printed without metadata; its line in the program is 0 when unknown."""
 
     text: str
     function: str
     source_line: int
-    occurrence: int
+    occurrence: int  # which execution of the chosen stores this is, from 1
     value: Data
-    home: Home
-    chain: Chain | None
-    replicated: tuple[Home, ...]
-    slice: tuple[SliceStep, ...]
+    home: Home  # home of the first word that is written
+    chain: Chain | None  # the new value-flow chain; ``None`` when nothing flowed
+    replicated: tuple[Home, ...]  # homes of the words of the value that was copied, when it was only copied
+    slice: tuple[SliceStep, ...]  # instructions that computed the value, in the order of execution
 
 
 def explain_store(

@@ -15,7 +15,7 @@ from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.report.result.json_document import picked
 from commanalyzer.report.result.text import place_of_home
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
-from commanalyzer.result.artifact_header import Json
+from commanalyzer.result.artifacts import Json
 from commanalyzer.result.causes import Causes, VariableTraffic, is_by_rows, path_of
 
 SCHEMA = "commanalyzer.causes/1"

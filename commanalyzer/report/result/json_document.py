@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.machine.parameters import KINDS, NODE_KINDS, MachineParameters, Parameter
-from commanalyzer.result.artifact_header import Json, collectives_header
+from commanalyzer.result.artifacts import Json, collectives_header
 from commanalyzer.result.confidence import Confidence, confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 

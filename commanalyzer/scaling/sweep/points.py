@@ -20,7 +20,7 @@ from pathlib import Path
 
 from commanalyzer.foundation.documents import read_csv, reading
 from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
-from commanalyzer.program.frontend.cache import content_key
+from commanalyzer.program.frontend.link import content_key
 from commanalyzer.recording.record import compile_program
 from commanalyzer.request import AnalysisRequest, CompilerOptions, PartitionRequest
 from commanalyzer.result.provenance import collect_provenance, file_hash

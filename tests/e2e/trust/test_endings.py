@@ -12,7 +12,7 @@ from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.ir.model import Module
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.interpreter.run import interpret
-from commanalyzer.recording.runtime.build import build_native
+from commanalyzer.recording.runtime import build_native
 from commanalyzer.recording.trace import read_trace
 from tests.recorded import instrumented
 

@@ -8,7 +8,7 @@ import pytest
 from commanalyzer.foundation.errors import TraceError
 from commanalyzer.graph.build import build_store
 from commanalyzer.program.frontend.compile import compile_sources
-from commanalyzer.recording.runtime.launch import TargetRun
+from commanalyzer.recording.runtime import TargetRun
 from commanalyzer.recording.trace import read_trace
 from tests.recorded import instrumented, run_to_end
 

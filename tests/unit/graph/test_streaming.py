@@ -13,8 +13,7 @@ from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
-from commanalyzer.recording.runtime.build import build_instrumented
-from commanalyzer.recording.runtime.launch import run_target
+from commanalyzer.recording.runtime import build_instrumented, run_target
 from commanalyzer.recording.trace import read_trace
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as reference

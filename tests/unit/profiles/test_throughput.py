@@ -13,7 +13,7 @@ from commanalyzer.machine.parameters import MachineParameters, given_parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.profiles import values
 from commanalyzer.profiles.document import write_profile
-from commanalyzer.profiles.throughput import Processor, load_processor, rank_seconds, throughput_of
+from commanalyzer.profiles.ranks import Processor, load_processor, rank_seconds, throughput_of
 from tests.graphs import build, copied
 from tests.samples import sample_decomposition, sample_result
 

@@ -15,7 +15,7 @@ from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.report.result.json_document import json_text
 from commanalyzer.report.result.text import confidence_fields, make_console, show_result
-from commanalyzer.result.artifact_header import header_of
+from commanalyzer.result.artifacts import header_of
 from commanalyzer.result.confidence import Confidence, confidence_of, method_of
 from commanalyzer.result.results import Decomposition
 from tests.graphs import grid

@@ -22,14 +22,16 @@ import numpy as np
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.kernels.patterns.find import FoundPattern, ObservedRun, SourceNames, loop_patterns
 from commanalyzer.kernels.patterns.flows import CodeSite
-from commanalyzer.kernels.tasks.accesses.buffers import Outside, moved_outside, private_objects
-from commanalyzer.kernels.tasks.accesses.observer import (
+from commanalyzer.kernels.tasks.accesses.buffers import (
     BLOCK,
     AccessLog,
     Bools,
     Ints,
+    Outside,
     WordUses,
     WorkItemObserver,
+    moved_outside,
+    private_objects,
     words_of,
 )
 from commanalyzer.program.ir.cfg import control_flow

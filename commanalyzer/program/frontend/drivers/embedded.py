@@ -36,26 +36,17 @@ Kind = Literal["module", "object", "link"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One source, object or link step.
+    """One source, object or link step."""
 
-    Attributes:
-        kind: ``module``: bitcode of a source; ``object``: machine code that has no IR; ``link``: how a
-            program or shared object was linked.
-        name: Source, object or output file as the user named it.
-        language: ``c``, ``c++``, ``fortran``, ``ir``, ``assembler``; for ``link`` that of the driver.
-        compiler: For ``link``: command of the user's compiler; empty for the bundled one.
-        options: For ``link``: libraries and search paths to link with again.
-        note: Why an ``object`` has no IR; for ``link`` options that an analysis does not repeat.
-        payload: Bitcode or object file.
-    """
-
+    # ``module``: bitcode of a source; ``object``: machine code that has no IR; ``link``: how a program or
+    # shared object was linked
     kind: Kind
-    name: str
-    language: str = ""
-    compiler: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    note: str = ""
-    payload: bytes = b""
+    name: str  # source, object or output file as the user named it
+    language: str = ""  # ``c``, ``c++``, ``fortran``, ``ir``, ``assembler``; for ``link`` that of the driver
+    compiler: tuple[str, ...] = ()  # for ``link``: command of the user's compiler; empty for the bundled one
+    options: tuple[str, ...] = ()  # for ``link``: libraries and search paths to link with again
+    note: str = ""  # why an ``object`` has no IR; for ``link`` options that an analysis does not repeat
+    payload: bytes = b""  # bitcode or object file
 
     def encoded(self) -> bytes:
         """Bytes of the record."""
@@ -281,14 +272,11 @@ class ElfImage:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedProgram:
-    """What can be analysed of an executable.
+    """What can be analysed of an executable."""
 
-    Attributes:
-        images: The executable, then its shared objects with IR, each once, as the dynamic linker orders them.
-        run_paths: Directories of needed shared objects without IR that the executable finds by its run path.
-    """
-
+    # the executable, then its shared objects with IR, each once, as the dynamic linker orders them
     images: tuple[ElfImage, ...]
+    # directories of needed shared objects without IR that the executable finds by its run path
     run_paths: tuple[Path, ...]
 
     def link_options(self) -> tuple[list[str], list[str]]:

@@ -26,9 +26,14 @@ from commanalyzer.program.frontend.drivers.command import (
     STANDARD_INPUT,
     Argument,
     CompilerCommand,
+    Underlying,
+    find_underlying,
+    openmp_flags,
     read_command,
     refused_options,
+    sequential_openmp,
     spelling,
+    system_library_flags,
     without_unknown,
 )
 from commanalyzer.program.frontend.drivers.embedded import (
@@ -41,13 +46,6 @@ from commanalyzer.program.frontend.drivers.embedded import (
     is_elf,
     parse_elf,
     read_elf,
-)
-from commanalyzer.program.frontend.drivers.underlying import (
-    Underlying,
-    find_underlying,
-    openmp_flags,
-    sequential_openmp,
-    system_library_flags,
 )
 from commanalyzer.program.frontend.inputs.fortran import compile_fortran, find_fortran
 from commanalyzer.program.frontend.inputs.sources import COMPILE_FLAGS

@@ -1,1 +1,1 @@
-"""What users hand in: C and C++ sources, Fortran, executables of the wrappers, Python functions."""
+"""What users hand in beside executables: C and C++ sources, Fortran, Python functions."""

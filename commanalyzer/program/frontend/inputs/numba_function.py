@@ -11,7 +11,6 @@ import inspect
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, cast
 
 import numpy as np
 
@@ -55,10 +54,6 @@ static void *contents(FILE *file, size_t bytes, void *to) {
 """
 
 
-class _Dispatcher(Protocol):
-    py_func: object
-
-
 def write_program(
     function: object, arguments: Sequence[object], folder: Path
 ) -> tuple[tuple[Path, ...], Path]:
@@ -72,7 +67,7 @@ def write_program(
         ConfigError: If Numba is missing, cannot compile the function, or an argument has no C type.
     """
     name, text = _compiled(function, arguments)
-    python = cast(_Dispatcher, function).py_func if hasattr(function, "py_func") else function
+    python = getattr(function, "py_func", function)
     names = list(inspect.signature(python).parameters)  # type: ignore[arg-type]
     module, driver, data = folder / "function.ll", folder / "driver.c", folder / "arguments.bin"
     module.write_text(_WRAPPERS.sub("", text))
@@ -116,14 +111,7 @@ def _driver(symbol: str, names: Sequence[str], arguments: Sequence[object]) -> s
             c_type = _c_type(name, argument.dtype.name)
             if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
                 raise ConfigError("expected a contiguous array", where=name, hint="numpy.ascontiguousarray")
-            parameters += [
-                "void *",
-                "void *",
-                "int64_t",
-                "int64_t",
-                "void *",
-                *["int64_t"] * 2 * argument.ndim,
-            ]
+            parameters += [*["void *"] * 2, *["int64_t"] * 2, "void *", *["int64_t"] * 2 * argument.ndim]
             setup.append(f"  {c_type} *{name} = malloc({max(argument.nbytes, 1)});")
             setup.append(f"  contents(file, {argument.nbytes}, {name});")
             passed += ["0", "0", str(argument.size), str(argument.itemsize), name]

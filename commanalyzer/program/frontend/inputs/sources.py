@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.foundation.errors import CompileError
-from commanalyzer.program.frontend.cache import cached_file, content_key
+from commanalyzer.program.frontend.drivers.command import openmp_flags
 from commanalyzer.program.frontend.drivers.option_table import OPENMP_ON
-from commanalyzer.program.frontend.drivers.underlying import openmp_flags
+from commanalyzer.program.frontend.link import cached_file, content_key
 from commanalyzer.program.frontend.regions import mark_flags
 from commanalyzer.program.frontend.toolchain import BUNDLED_REFUSES, Language, Toolchain, run_tool, tool_bytes
 

@@ -29,26 +29,19 @@ _CONNECTIVES = frozenset({"and", "or", "xor", "freeze"})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A reduction that keeps one of its candidates.
+    """A reduction that keeps one of its candidates."""
 
-    Attributes:
-        members: All registers that hold a running choice.
-        header: Header of the loop that it runs in.
-        choices: Members that take a candidate or keep what they have, in program order.
-        candidates: What the choices take from outside.
-        initial: (predecessor, operand) of every edge on which a choice begins anew.
-        conditions: Per condition, the registers that take part in the comparison, running values left out.
-        rivals: (predecessor, initial value) of the running values that take part in comparisons.
-        running: Members, what compares them, and minima and selections that the same comparisons change.
-    """
-
-    members: frozenset[str]
-    header: str
-    choices: tuple[str, ...]
-    candidates: tuple[str, ...]
+    members: frozenset[str]  # all registers that hold a running choice
+    header: str  # header of the loop that it runs in
+    choices: tuple[str, ...]  # members that take a candidate or keep what they have, in program order
+    candidates: tuple[str, ...]  # what the choices take from outside
+    # (predecessor, operand) of every edge on which a choice begins anew
     initial: tuple[tuple[str, Operand], ...]
+    # per condition, the registers that take part in the comparison, running values left out
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # (predecessor, initial value) of the running values that take part in comparisons
     rivals: tuple[tuple[str, Operand], ...] = ()
+    # members, what compares them, and minima and selections that the same comparisons change
     running: frozenset[str] = frozenset()
 
     @property
@@ -60,17 +53,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Selections:
-    """What a function selects, and how.
+    """What a function selects, and how."""
 
-    Attributes:
-        deciding: Per (phi block, predecessor): conditions that select this operand.
-        combined: Registers that are minima, maxima or connectives of two operands.
-        kept: The reduction that selects a register, per member.
-    """
-
+    # per (phi block, predecessor): conditions that select this operand
     deciding: Mapping[tuple[str, str], tuple[str, ...]]
-    combined: Mapping[str, Combination]
-    kept: Mapping[str, Selection]
+    combined: Mapping[str, Combination]  # registers that are minima, maxima or connectives of two operands
+    kept: Mapping[str, Selection]  # the reduction that selects a register, per member
 
 
 def selections(function: Function, cfg: ControlFlow) -> Selections:

@@ -21,8 +21,7 @@ from commanalyzer.program.ir.model import (
     IrType,
     Operand,
 )
-from commanalyzer.program.ir.parsing.lexer import END, Cursor
-from commanalyzer.program.ir.types import I1, PTR, VOID, TypeReader, struct_type, vector_type
+from commanalyzer.program.ir.types import END, I1, PTR, VOID, Cursor, TypeReader, struct_type, vector_type
 
 _SINGLE_WORDS = frozenset({"true", "false", "null", "none", "undef", "poison", "zeroinitializer"})
 _PREFIX_WORDS = frozenset({"dso_local_equivalent", "no_cfi"})

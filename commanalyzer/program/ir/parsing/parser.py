@@ -31,8 +31,7 @@ from commanalyzer.program.ir.parsing.instructions import (
     read_instruction,
     read_value,
 )
-from commanalyzer.program.ir.parsing.lexer import END, Cursor
-from commanalyzer.program.ir.types import TypeReader
+from commanalyzer.program.ir.types import END, Cursor, TypeReader
 
 _LABEL = re.compile(r'\s*("[^"]*"|[-\w$.]+):\s*(?:;.*)?$')
 _CONTINUATION = re.compile(r"\s*(?:to label\b|unwind label\b|catch \S|filter \S|cleanup\s*(?:$|[;,]))")

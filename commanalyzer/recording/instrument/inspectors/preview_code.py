@@ -12,15 +12,8 @@ from commanalyzer.program.ir.loops.induction import Polynomial
 from commanalyzer.program.ir.model import BasicBlock, Instruction
 from commanalyzer.recording.instrument.code import FunctionPatch, RepeatedLoop, Text
 from commanalyzer.recording.instrument.inspectors.previews import DECIDING, ByteRange, Previewed, PreviewReads
-from commanalyzer.recording.instrument.loops.loop_code import TOKEN
-from commanalyzer.recording.instrument.loops.loop_copies import block_at, suffixed
-from commanalyzer.recording.instrument.loops.repeat_guards import (
-    GuardWriter,
-    as_i64,
-    changes,
-    multiplier,
-    signed,
-)
+from commanalyzer.recording.instrument.loops.families import GuardWriter, as_i64, changes, multiplier, signed
+from commanalyzer.recording.instrument.loops.loop_code import TOKEN, block_at, suffixed
 
 _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses

@@ -279,29 +279,20 @@ class PreviewReads:
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """A loop that can be previewed: its edges, its blocks in printed order, what its inserted code does.
-
-    Attributes:
-        tracked: Per address register, first byte and end of what is accessed there.
-        computed: Instructions of the preview.
-        outside: Registers from outside that it reads, with their types.
-        overlaps: What must be found apart for the preview to be right.
-        steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
-        advancing: The same of the loop itself.
-        reads: What it reads, if it need not be made again while that does not change.
-    """
+    """A loop that can be previewed: its edges, its blocks in printed order, what its inserted code does."""
 
     loop: Loop
     ends: LoopEnds
     blocks: list[BasicBlock]
     code: LoopCode
-    tracked: dict[str, tuple[int, int]]
-    computed: dict[str, Instruction]
-    outside: dict[str, IrType]
-    overlaps: tuple[Overlap, ...]
+    tracked: dict[str, tuple[int, int]]  # per address register, first byte and end of what is accessed there
+    computed: dict[str, Instruction]  # instructions of the preview
+    outside: dict[str, IrType]  # registers from outside that it reads, with their types
+    overlaps: tuple[Overlap, ...]  # what must be found apart for the preview to be right
+    # addresses of inner loops that advance by a constant: noted in the first and last round
     steady: dict[str, Steady]
-    advancing: dict[str, Steady]
-    reads: PreviewReads | None
+    advancing: dict[str, Steady]  # the same of the loop itself
+    reads: PreviewReads | None  # what it reads, if it need not be made again while that does not change
 
     @property
     def watched(self) -> tuple[str, ...]:

@@ -101,20 +101,16 @@ class Exact(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Label registers (i64) of a register.
-
-    Attributes:
-        exact: Whether it is an exact copy, then of a value of ``size`` bytes.
-        high: Register that was loaded, to find the label of its second word; empty if the second word
-            belongs to the same value.
-        parts: Labels of the scalars inside a vector or aggregate, or of the two words of 64 bits, where
-            they are known apart; else empty. ``names`` are those of all parts.
-    """
+    """Label registers (i64) of a register."""
 
     names: tuple[str, ...] = ()
-    exact: Exact = Exact.NO
+    exact: Exact = Exact.NO  # whether it is an exact copy, then of a value of ``size`` bytes
     size: int = 4
+    # register that was loaded, to find the label of its second word; empty if the second word belongs to the
+    # same value
     high: str = ""
+    # labels of the scalars inside a vector or aggregate, or of the two words of 64 bits, where they are known
+    # apart; else empty. ``names`` are those of all parts.
     parts: tuple[Labels, ...] = ()
 
 

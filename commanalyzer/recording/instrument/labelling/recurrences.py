@@ -46,30 +46,23 @@ _BLOCK_END = 1 << 30  # behind every instruction of a block
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """A reduction in a register.
+    """A reduction in a register."""
 
-    Attributes:
-        members: All registers that hold the running value.
-        updates: Registers computed as ``member op others``, in program order.
-        choices: Phis that take one running value or another, selected by values from outside (conditional
-            sums): the selecting conditions are terms too.
-        resets: (predecessor block, register or constant) of every edge on which the reduction starts anew.
-        exits: Phis behind the loop that read the result.
-        fold: The operation that combines terms; ``NONE`` when several kinds are mixed.
-        tentative: Updates that a ``select`` takes back when its condition fails, with that select.
-        selection: The selecting reduction that this is: its choices take candidates as terms.
-        changes: Registers that change it by no term, where it can end without one: a copy of what it began
-            with, but for these; ``None`` where it cannot.
-    """
-
-    members: frozenset[str]
-    updates: tuple[str, ...]
+    members: frozenset[str]  # all registers that hold the running value
+    updates: tuple[str, ...]  # registers computed as ``member op others``, in program order
+    # phis that take one running value or another, selected by values from outside (conditional sums): the
+    # selecting conditions are terms too
     choices: tuple[str, ...]
+    # (predecessor block, register or constant) of every edge on which the reduction starts anew
     resets: tuple[tuple[str, str], ...]
-    exits: tuple[str, ...]
-    fold: Fold
+    exits: tuple[str, ...]  # phis behind the loop that read the result
+    fold: Fold  # the operation that combines terms; ``NONE`` when several kinds are mixed
+    # updates that a ``select`` takes back when its condition fails, with that select
     tentative: Mapping[str, str] = field(default_factory=dict)
+    # the selecting reduction that this is: its choices take candidates as terms
     selection: Selection | None = None
+    # registers that change it by no term, where it can end without one: a copy of what it began with, but for
+    # these; ``None`` where it cannot
     changes: tuple[str, ...] | None = None
 
 

@@ -16,8 +16,7 @@ from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
 from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, LibraryModel, default_library
 from commanalyzer.program.ir.loops.selections import Selections, selections
 from commanalyzer.program.ir.model import DESCRIPTOR, Function, Instruction, IrType, Module, Operand
-from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.types import TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
+from commanalyzer.program.ir.types import Cursor, TypeReader, alloc_size_bytes, field_offset_bytes, size_bytes
 from commanalyzer.recording import abi
 
 
@@ -54,16 +53,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What calls need to know about the functions of the module.
+    """What calls need to know about the functions of the module."""
 
-    Attributes:
-        defined: Functions with bodies: their calls pass labels.
-        copied: Per function, parameters that are structures passed by value (``byval``) with their bytes.
-        split: Per function, 64-bit parameters of which both words are used.
-    """
-
-    defined: frozenset[str]
+    defined: frozenset[str]  # functions with bodies: their calls pass labels
+    # per function, parameters that are structures passed by value (``byval``) with their bytes
     copied: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    # per function, 64-bit parameters of which both words are used
     split: Mapping[str, frozenset[int]] = field(default_factory=dict)
     library: LibraryModel = field(default_factory=default_library)
 
@@ -188,26 +183,17 @@ def source_arguments(instruction: Instruction, known: LibraryCall) -> tuple[Oper
 
 @dataclass(frozen=True, slots=True)
 class FunctionValues:
-    """Data-flow facts of one function.
-
-    Attributes:
-        definitions: Instruction results by register.
-        parameters: Position of each parameter register that can hold a value.
-        flows: How each register gets labels (parameters are sources).
-        carrying: Registers that can carry labels.
-        selected: What the function selects, and by which conditions.
-        control_flows: Whether selecting conditions count as sources.
-    """
+    """Data-flow facts of one function."""
 
     function: Function
     cfg: ControlFlow
-    definitions: Mapping[str, Place]
-    parameters: Mapping[str, int]
+    definitions: Mapping[str, Place]  # instruction results by register
+    parameters: Mapping[str, int]  # position of each parameter register that can hold a value
     uses: Mapping[str, tuple[Place, ...]]
-    flows: Mapping[str, Flow]
-    carrying: frozenset[str]
-    selected: Selections
-    control_flows: bool
+    flows: Mapping[str, Flow]  # how each register gets labels (parameters are sources)
+    carrying: frozenset[str]  # registers that can carry labels
+    selected: Selections  # what the function selects, and by which conditions
+    control_flows: bool  # whether selecting conditions count as sources
     calls: CallFacts
 
     def type_of(self, name: str) -> IrType:

@@ -3,6 +3,8 @@
 What each function does to values is read from :mod:`commanalyzer.program.ir.libcalls`; unknown functions are
 refused, because guessing would silently lose flows. Sorting and searching call functions of the program; the
 words of texts that show its numbers refer to the values, as copies do.
+
+What the pure ``llvm.*`` intrinsics compute.
 """
 
 from __future__ import annotations
@@ -10,23 +12,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key
-from typing import Protocol
+from functools import cmp_to_key, reduce
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.libcalls import ByteCount, CallKind, LibraryCall, LibraryModel, MemoryRange
-from commanalyzer.program.ir.model import Instruction, IrType
+from commanalyzer.program.ir.model import Instruction, IrType, Operand
 from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.activation import Observer
-from commanalyzer.recording.interpreter.instructions.arithmetic import all_labels
-from commanalyzer.recording.interpreter.instructions.codec import encode, member_types, round_to, zero
-from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
+from commanalyzer.recording.interpreter.instructions.arithmetic import (
+    FUNCTIONS,
+    SPLITTING,
+    all_labels,
+    binary,
+    complex_product,
+    complex_quotient,
+    evaluate,
+    fused_multiply_add,
+)
 from commanalyzer.recording.interpreter.libc.library import Library
-from commanalyzer.recording.interpreter.libc.mathlib import SPLITTING, complex_product, complex_quotient
-from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.shadow import Shadow
+from commanalyzer.recording.interpreter.memory import Memory, Shadow
 from commanalyzer.recording.interpreter.values import (
     NO_LABELS,
     Data,
@@ -35,8 +41,174 @@ from commanalyzer.recording.interpreter.values import (
     Value,
     as_float,
     as_int,
+    encode,
+    lanes,
+    member_types,
+    round_to,
     union,
+    zero,
 )
+
+_Integer = Callable[[Sequence[int], int], int]
+
+
+def intrinsic(name: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:
+    """Return the result of a pure intrinsic such as ``llvm.fmuladd.f64``; UnsupportedIrError if not known.
+
+    ``type_`` is that of the result, ``operands`` are the arguments as printed, for their types.
+    """
+    parts = name.split(".")
+    if parts[1] == "vector" and parts[2] == "reduce":
+        return _reduce(parts[3], type_, operands, data)
+    if parts[1:3] == ["is", "fpclass"]:
+        return int(_matches_class(as_float(data[0]), as_int(data[1])))
+    if parts[1:3] == ["is", "constant"]:
+        return 0
+    if len(parts) > 3 and parts[2] == "with" and parts[3] == "overflow":
+        return _with_overflow(parts[1], operands[0].type, as_int(data[0]), as_int(data[1]))
+    if parts[1] in ("expect", "ssa", "launder", "strip", "canonicalize"):
+        return data[0]
+    if parts[1] in SPLITTING and operands[0].type.kind == "float":
+        return _split(parts[1], type_, as_float(data[0]))
+    if type_.kind == "vector":
+        return _lanewise(name, type_, operands, data)
+    return _scalar(name, parts, type_, operands[0].type, data)
+
+
+def _split(operation: str, type_: IrType, value: float) -> Data:
+    """Return the pair of ``modf``, ``frexp`` and ``sincos``."""
+    first, second = SPLITTING[operation](value)
+    if type_.elements[1].kind == "int":
+        return round_to(type_.elements[0], first), int(second) & ((1 << type_.elements[1].bits) - 1)
+    return round_to(type_.elements[0], first), round_to(type_.elements[1], second)
+
+
+def _lanewise(name: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:
+    result: list[Data] = []
+    for lane in range(type_.count):
+        # powi, ctlz and abs take a scalar next to their vector.
+        own = [lanes(d)[lane] if o.type.kind == "vector" else d for o, d in zip(operands, data, strict=True)]
+        types = [Operand(o.type.elements[0] if o.type.kind == "vector" else o.type, o.text) for o in operands]
+        result.append(intrinsic(name, type_.elements[0], types, own))
+    return tuple(result)
+
+
+def _scalar(name: str, parts: list[str], type_: IrType, first: IrType, data: Sequence[Data]) -> Data:
+    base = parts[1]
+    if base in ("fptosi", "fptoui"):
+        return _saturating_cast(base, as_float(data[0]), type_.bits)
+    if base in ("scmp", "ucmp"):
+        a, b = as_int(data[0]), as_int(data[1])
+        if base == "scmp":
+            a, b = signed(a, first.bits), signed(b, first.bits)
+        return ((a > b) - (a < b)) & ((1 << type_.bits) - 1)
+    if base in ("lround", "llround", "lrint", "llrint"):
+        rounded = FUNCTIONS[base.removeprefix("l").removeprefix("l")](as_float(data[0]))
+        return int(rounded) & ((1 << type_.bits) - 1)
+    if type_.kind == "float":
+        return _float(base, type_, data)
+    key = f"{base}.sat" if len(parts) > 2 and parts[2] == "sat" else base
+    function = _INTEGER.get(key)
+    if function is None:
+        raise UnsupportedIrError(f"expected a known intrinsic, found {name}")
+    bits = type_.bits
+    return function([as_int(d) for d in data], bits) & ((1 << bits) - 1)
+
+
+def _float(base: str, type_: IrType, data: Sequence[Data]) -> float:
+    if base == "fma":
+        return fused_multiply_add(type_, *(as_float(d) for d in data))
+    if base == "fmuladd":
+        product = round_to(type_, as_float(data[0]) * as_float(data[1]))
+        return round_to(type_, product + as_float(data[2]))
+    if base == "powi":
+        return round_to(type_, FUNCTIONS["pow"](as_float(data[0]), float(signed(as_int(data[1]), 32))))
+    if base == "ldexp":
+        return round_to(type_, math.ldexp(as_float(data[0]), signed(as_int(data[1]), 32)))
+    if base not in FUNCTIONS:
+        raise UnsupportedIrError(f"expected a known intrinsic, found llvm.{base}")
+    return round_to(type_, evaluate(base, *(as_float(d) for d in data)))
+
+
+def _reduce(operation: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:
+    values = list(lanes(data[-1]))
+    if operation in ("fadd", "fmul"):
+        return reduce(lambda a, b: binary(operation, type_, a, b), values, data[0])
+    if operation in ("add", "mul", "and", "or", "xor"):
+        return reduce(lambda a, b: binary(operation, type_, a, b), values)
+    special = {"fmin": "minnum", "fmax": "maxnum", "fminimum": "minimum", "fmaximum": "maximum"}
+    base = special.get(operation, operation)
+    pair = [Operand(type_, ""), Operand(type_, "")]
+    return reduce(lambda a, b: intrinsic(f"llvm.{base}", type_, pair, [a, b]), values)
+
+
+def _with_overflow(operation: str, type_: IrType, a: int, b: int) -> Data:
+    bits = type_.bits
+    if operation[0] == "s":
+        a, b = signed(a, bits), signed(b, bits)
+    exact = {"add": a + b, "sub": a - b, "mul": a * b}[operation[1:]]
+    wrapped = exact & ((1 << bits) - 1)
+    back = signed(wrapped, bits) if operation[0] == "s" else wrapped
+    return wrapped, int(back != exact)
+
+
+def _saturating_cast(base: str, value: float, bits: int) -> int:
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if base == "fptosi" else (0, (1 << bits) - 1)
+    if value != value:
+        return 0
+    if math.isinf(value):
+        return (high if value > 0 else low) & ((1 << bits) - 1)
+    return max(low, min(high, int(value))) & ((1 << bits) - 1)
+
+
+def _matches_class(value: float, mask: int) -> bool:
+    """Test the bits of ``llvm.is.fpclass``: nan 0-1, then from -inf (2) to +inf (9)."""
+    if value != value:
+        return bool(mask & 3)
+    negative = math.copysign(1.0, value) < 0
+    if math.isinf(value):
+        rank = 0
+    elif value == 0:
+        rank = 3
+    else:
+        rank = 2 if abs(value) < 2.2250738585072014e-308 else 1
+    return bool(mask >> (2 + rank if negative else 9 - rank) & 1)
+
+
+def _saturate(operation: Callable[[int, int], int], is_signed: bool) -> _Integer:
+    def function(data: Sequence[int], bits: int) -> int:
+        a, b = data
+        if is_signed:
+            exact = operation(signed(a, bits), signed(b, bits))
+            return max(-(1 << (bits - 1)), min((1 << (bits - 1)) - 1, exact))
+        return max(0, min((1 << bits) - 1, operation(a, b)))
+
+    return function
+
+
+_INTEGER: dict[str, _Integer] = {
+    "umax": lambda data, bits: max(data),
+    "umin": lambda data, bits: min(data),
+    "smax": lambda data, bits: max(signed(d, bits) for d in data),
+    "smin": lambda data, bits: min(signed(d, bits) for d in data),
+    "abs": lambda data, bits: abs(signed(data[0], bits)),
+    "ctpop": lambda data, bits: data[0].bit_count(),
+    "ctlz": lambda data, bits: bits - data[0].bit_length(),
+    "cttz": lambda data, bits: (data[0] & -data[0]).bit_length() - 1 if data[0] else bits,
+    "bswap": lambda data, bits: int.from_bytes(data[0].to_bytes(bits // 8, "little"), "big"),
+    "bitreverse": lambda data, bits: int(f"{data[0]:0{bits}b}"[::-1], 2),
+    "fshl": lambda data, bits: (data[0] << bits | data[1]) << data[2] % bits >> bits,
+    "fshr": lambda data, bits: (data[0] << bits | data[1]) >> data[2] % bits,
+    "uadd.sat": _saturate(lambda a, b: a + b, False),
+    "usub.sat": _saturate(lambda a, b: a - b, False),
+    "sadd.sat": _saturate(lambda a, b: a + b, True),
+    "ssub.sat": _saturate(lambda a, b: a - b, True),
+    "ptrmask": lambda data, bits: data[0] & data[1],
+    "objectsize": lambda data, bits: -1,
+}
+
+
+Run = Callable[[int, Sequence[Value]], Value]  # executes the function at an address of the program
 
 
 class Texts:
@@ -74,21 +246,9 @@ class Texts:
         return NO_LABELS
 
 
-class Host(Protocol):
-    """What external calls need of the machine."""
-
-    memory: Memory
-    shadow: Shadow
-
-    @property
-    def site(self) -> str:
-        """Name of the executed call."""
-
-    def run_address(self, address: int, arguments: Sequence[Value]) -> Value:
-        """Execute the function at an address of the program."""
-
-
-def sort(host: Host, base: int, size: int, element: int, compare: int, context: Sequence[Value]) -> None:
+def sort(
+    memory: Memory, run: Run, base: int, size: int, element: int, compare: int, context: Sequence[Value]
+) -> None:
     """Apply ``qsort``: the elements change places and stay the values they are (stable).
 
     Array and elements have ``size`` and ``element`` bytes; ``compare`` is the address of the comparison, and
@@ -96,7 +256,6 @@ def sort(host: Host, base: int, size: int, element: int, compare: int, context: 
     """
     if element == 0 or size // element < 2:
         return
-    memory = host.memory
     count = size // element
     data = memory.read(base, size)
     homes = [memory.value_at(base + offset) for offset in range(0, size, memory.word_bytes)]
@@ -104,7 +263,7 @@ def sort(host: Host, base: int, size: int, element: int, compare: int, context: 
     def order(i: int, j: int) -> int:
         # elements are compared where they lie, before any of them moves
         arguments = [Value(base + i * element), Value(base + j * element), *context]
-        return signed(as_int(host.run_address(compare, arguments).data), 32)
+        return signed(as_int(run(compare, arguments).data), 32)
 
     sequence = sorted(range(count), key=cmp_to_key(order))
     memory.write(base, b"".join(data[i * element : (i + 1) * element] for i in sequence))
@@ -117,13 +276,13 @@ def sort(host: Host, base: int, size: int, element: int, compare: int, context: 
             memory.set_value_at(base + to * element + k * memory.word_bytes, homes[source * words + k])
 
 
-def search(host: Host, key: Value, base: int, count: int, element: int, compare: int) -> int:
+def search(run: Run, key: Value, base: int, count: int, element: int, compare: int) -> int:
     """Address of the element that ``bsearch`` finds, 0 if there is none."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
         address = base + middle * element
-        found = signed(as_int(host.run_address(compare, [key, Value(address)]).data), 32)
+        found = signed(as_int(run(compare, [key, Value(address)]).data), 32)
         if found == 0:
             return address
         low, high = (middle + 1, high) if found > 0 else (low, middle)
@@ -177,14 +336,23 @@ class _Call:
 
 
 class Externals:
-    """Executes external calls of ``host``, the machine; ``observer`` is told of every call."""
+    """Executes external calls; ``observer`` is told of each.
 
-    def __init__(self, host: Host, stdin: bytes, model: LibraryModel, observer: Observer) -> None:
-        self._observer = observer
-        self._host = host
-        self._model = model
-        self._texts = Texts(host.memory)
-        self.library = Library(host.memory, stdin)
+    ``site`` gives the path of the call that is executed, ``run`` executes the function at an address.
+    """
+
+    def __init__(
+        self,
+        shadow: Shadow,
+        site: Callable[[], str],
+        run: Run,
+        stdin: bytes,
+        model: LibraryModel,
+        observer: Observer,
+    ) -> None:
+        self._memory, self._shadow, self._site, self._run = shadow.memory, shadow, site, run
+        self._observer, self._model = observer, model
+        self._texts, self.library = Texts(self._memory), Library(self._memory, stdin)
         self.flops = 0
         self.at_exit: list[tuple[int, Value]] = []
 
@@ -207,10 +375,10 @@ class Externals:
         return handler(self, call)
 
     def _allocate(self, call: _Call) -> Value:
-        memory, fact = self._host.memory, call.fact
+        memory, fact = self._memory, call.fact
         size = call.num_bytes(fact.size)
         alignment = max(16, call.number(fact.alignment)) if fact.alignment >= 0 else 16
-        address = memory.allocate(self._host.site, size, alignment)
+        address = memory.allocate(self._site(), size, alignment)
         if fact.zeroed and size:
             memory.write(address, bytes(size))
         if fact.pointer < 0:
@@ -221,13 +389,13 @@ class Externals:
         return Value(0)
 
     def _free(self, call: _Call) -> Value:
-        self._host.memory.release(call.number(call.fact.pointer))
+        self._memory.release(call.number(call.fact.pointer))
         return Value(0)
 
     def _reallocate(self, call: _Call) -> Value:
-        memory = self._host.memory
+        memory = self._memory
         size, old = call.num_bytes(call.fact.size), call.number(call.fact.pointer)
-        address = memory.allocate(self._host.site, size)
+        address = memory.allocate(self._site(), size)
         kept = min(memory.block_size(old), size) if old else 0
         if kept:
             self._copy_bytes(address, old, kept)
@@ -237,7 +405,7 @@ class Externals:
     def _copy(self, call: _Call) -> Value:
         target, source = call.number(call.fact.pointer), call.number(call.fact.source)
         if call.fact.size is not None and call.fact.size.is_string:
-            size = len(self._host.memory.read_string(source)) + 1
+            size = len(self._memory.read_string(source)) + 1
         else:
             size = call.num_bytes(call.fact.size)
         if size:
@@ -245,17 +413,17 @@ class Externals:
         return Value(target + size if call.name == "mempcpy" else target)
 
     def _copy_bytes(self, target: int, source: int, size: int) -> None:
-        data = self._host.memory.read(source, size)
-        self._host.shadow.copy(target, source, size)
-        self._host.memory.write(target, data)
+        data = self._memory.read(source, size)
+        self._shadow.copy(target, source, size)
+        self._memory.write(target, data)
 
     def _fill(self, call: _Call) -> Value:
         size, target = call.num_bytes(call.fact.size), call.number(call.fact.pointer)
         byte = 0 if "bzero" in call.name else call.number(1) & 0xFF
         if size:
             wide = (call.number(1) & 0xFFFFFFFF).to_bytes(4, "little") * (size // 4)
-            self._host.memory.write(target, wide if call.name == "wmemset" else bytes([byte]) * size)
-            self._host.shadow.fill(target, size)
+            self._memory.write(target, wide if call.name == "wmemset" else bytes([byte]) * size)
+            self._shadow.fill(target, size)
         return Value(target)
 
     def _pure(self, call: _Call) -> Value:
@@ -263,7 +431,7 @@ class Externals:
         for read in call.fact.reads:
             start = call.number(read.pointer)
             places = range(start, start + call.num_bytes(read.size), call.fact.width)
-            homes = dict.fromkeys(map(self._host.memory.value_at, places), SourceRole.DATA)
+            homes = dict.fromkeys(map(self._memory.value_at, places), SourceRole.DATA)
             labels = union(labels, homes)
         if name.startswith("llvm."):
             return Value(intrinsic(name, instruction.type, instruction.operands, call.data), labels)
@@ -287,7 +455,7 @@ class Externals:
             raise call.refused("a sort with a comparison of the program")
         compare, context = call.number(fact.calls[0]), call.values[fact.calls[0] + 1 :]
         size, element = call.num_bytes(fact.size), call.num_bytes(fact.element)
-        sort(self._host, call.number(fact.pointer), size, element, compare, context)
+        sort(self._memory, self._run, call.number(fact.pointer), size, element, compare, context)
         return Value(0)
 
     def _format(self, call: _Call) -> Value:
@@ -311,7 +479,7 @@ class Externals:
         limits = [call.number(index) for index in found.size.arguments]
         if not address or 0 in limits:
             return 0
-        return min([len(self._host.memory.read_string(address)) + 1, *limits])
+        return min([len(self._memory.read_string(address)) + 1, *limits])
 
     def _scanned(self, labels: Labels) -> None:
         """Give what scanf has just assigned its values."""
@@ -323,9 +491,9 @@ class Externals:
         self.library.assigned.clear()
 
     def _create(self, address: int, image: bytes, labels: Labels) -> None:
-        self._host.memory.write(address, image)
-        self._host.shadow.create(address, labels)
-        self._host.memory.own(address, len(image))
+        self._memory.write(address, image)
+        self._shadow.create(address, labels)
+        self._memory.own(address, len(image))
 
     def _input(self, call: _Call) -> Value:
         data = self._data(call)
@@ -334,7 +502,7 @@ class Externals:
             address = call.number(written.pointer) if written.pointer < len(call.values) else 0
             size = 0 if written.size.is_scanned else self._text_bytes(written, call)
             if address and size:
-                self._host.shadow.fill(address, size)
+                self._shadow.fill(address, size)
         return Value(data)
 
     def _effectless(self, call: _Call) -> Value:
@@ -349,11 +517,11 @@ class Externals:
             self.at_exit.append((call.number(0), values[1] if len(values) > 1 else Value(0)))
             return Value(0)
         if name == "bsearch":
-            return Value(search(self._host, values[0], *(call.number(index) for index in range(1, 5))))
+            return Value(search(self._run, values[0], *(call.number(index) for index in range(1, 5))))
         if name == "__cxa_guard_acquire":
-            return Value(int(self._host.memory.read(call.number(0), 1) == b"\0"))
+            return Value(int(self._memory.read(call.number(0), 1) == b"\0"))
         if name == "__cxa_guard_release":
-            self._host.memory.write(call.number(0), b"\1")
+            self._memory.write(call.number(0), b"\1")
         return Value(self._data(call))
 
     def _exit(self, call: _Call) -> Value:

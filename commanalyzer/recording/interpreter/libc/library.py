@@ -16,10 +16,9 @@ from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.model import IrType
 from commanalyzer.program.ir.types import parse_type
-from commanalyzer.recording.interpreter.instructions.codec import encode, long_double
-from commanalyzer.recording.interpreter.libc.mathlib import FUNCTIONS, base_name, evaluate
+from commanalyzer.recording.interpreter.instructions.arithmetic import FUNCTIONS, base_name, evaluate
 from commanalyzer.recording.interpreter.memory import STREAMS, Memory
-from commanalyzer.recording.interpreter.values import Data, as_float, as_int
+from commanalyzer.recording.interpreter.values import Data, as_float, as_int, encode, long_double
 
 _CONVERSION = re.compile(
     rb"%(?P<flags>[-+ #0']*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|-?\d*))?"

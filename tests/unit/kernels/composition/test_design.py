@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ArtifactError, CommAnalyzerError, ConfigError
-from commanalyzer.kernels.composition.answer import answer, best_counts, gain_of_faster_block
-from commanalyzer.kernels.composition.design import load_design
+from commanalyzer.kernels.composition.answer import answer, best_counts, gain_of_faster_block, load_design
 from commanalyzer.kernels.composition.systems import parse_system
 from commanalyzer.scaling.laws.formula_reader import read_formula
 

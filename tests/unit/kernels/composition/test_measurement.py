@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, CompileError, ConfigError, TargetRunError
-from commanalyzer.kernels.composition.design import load_design
+from commanalyzer.kernels.composition.answer import load_design
 from commanalyzer.kernels.composition.measurement import BlockRequest, load_block, measure_block, save_block
 from commanalyzer.kernels.composition.models import TimeTable
 

@@ -11,7 +11,13 @@ from commanalyzer.foundation.errors import ArtifactError, FitError
 from commanalyzer.profiles.classification.classes import Classes
 from commanalyzer.profiles.classification.classify import classify
 from commanalyzer.profiles.document import read_profile
-from commanalyzer.profiles.extrapolation.data import TrainingData, training_data
+from commanalyzer.profiles.extrapolation.data import (
+    ModelType,
+    Setup,
+    TrainingData,
+    default_setup,
+    training_data,
+)
 from commanalyzer.profiles.extrapolation.models import (
     Models,
     accuracies,
@@ -23,7 +29,6 @@ from commanalyzer.profiles.extrapolation.models import (
 )
 from commanalyzer.profiles.extrapolation.passes import train
 from commanalyzer.profiles.extrapolation.profiles import extrapolate, write_extrapolated
-from commanalyzer.profiles.extrapolation.setup import ModelType, Setup, default_setup
 from commanalyzer.profiles.metrics import FUNCTIONS, metrics_of
 from commanalyzer.profiles.run.measure import HISTORY, branches_of
 from commanalyzer.profiles.values import Branches, Profile

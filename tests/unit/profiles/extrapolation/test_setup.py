@@ -7,10 +7,15 @@ from click import BadParameter
 from commanalyzer.cli.parameters.options import settings
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.profiles.classification.classify import classify
-from commanalyzer.profiles.extrapolation.data import training_data
+from commanalyzer.profiles.extrapolation.data import (
+    Constraints,
+    acceptance,
+    default_setup,
+    read_setup,
+    training_data,
+)
 from commanalyzer.profiles.extrapolation.fitting import proposer, read_terms
 from commanalyzer.profiles.extrapolation.passes import setup_text, target_points
-from commanalyzer.profiles.extrapolation.setup import Constraints, acceptance, default_setup, read_setup
 from commanalyzer.scaling.laws.law import Formula
 from tests.made_profiles import grid_profile
 

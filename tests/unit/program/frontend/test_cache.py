@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import ConfigError
-from commanalyzer.program.frontend.cache import cache_directory, cached_file, content_key
+from commanalyzer.program.frontend.link import cache_directory, cached_file, content_key
 
 
 def test_key_depends_on_boundaries() -> None:

@@ -132,7 +132,7 @@ def test_duplicate_symbol(tmp_path: Path) -> None:
         ("a.c", b"", "empty"),
         ("a.bc", b"  \n", "empty"),
         ("a.bc", bytes(range(256)), "other binary"),
-        ("a.bc", b"\x7fELF\x02\x01\x01\x00" + bytes(100), "other binary"),
+        ("a.bc", b"\x7fELF\x02\x01\x01\x00" + bytes(100), "executable for x86-64"),
         ("a.bc", b"BC\xc0\xde" + bytes(100), "valid LLVM module"),
         ("a.ll", b"define i32 @main() {\n  ret i32 %x\n}\n", "undefined value"),
         ("a.ll", b'target triple = "aarch64-linux-gnu"\ndefine i32 @main() {\n ret i32 0\n}\n', "aarch64"),

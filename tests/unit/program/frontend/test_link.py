@@ -7,7 +7,7 @@ from commanalyzer.foundation.errors import RuntimeBuildError
 from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.frontend.link import BuildTimeoutError, build_executable, build_object
 from commanalyzer.program.frontend.toolchain import find_toolchain, run_tool
-from commanalyzer.recording.runtime.launch import run_target
+from commanalyzer.recording.runtime import run_target
 
 C_PROGRAM = """
 #include <math.h>

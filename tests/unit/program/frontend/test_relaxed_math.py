@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from commanalyzer.program.frontend.compile import compile_sources
-from commanalyzer.program.frontend.relaxed_math import without_relaxed_math
+from commanalyzer.program.frontend.forwarding import without_relaxed_math
 
 _RELAXED = """@text = private constant [24 x i8] c"  %a = fadd fast x %b; \\0A\\00"
 define nofpclass(nan inf) double @f(double nofpclass(nan inf) %x, i1 %c) #0 {

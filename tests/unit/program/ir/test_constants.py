@@ -6,8 +6,7 @@ import pytest
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.constants import ConstantReader, signed, string_constant_bytes
 from commanalyzer.program.ir.parsing.instructions import read_operand
-from commanalyzer.program.ir.parsing.lexer import Cursor
-from commanalyzer.program.ir.types import TypeReader, parse_type
+from commanalyzer.program.ir.types import Cursor, TypeReader, parse_type
 
 ADDRESSES = {"@a": 0x1000, "@b": 0x2000}
 

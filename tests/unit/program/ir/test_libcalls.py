@@ -103,10 +103,6 @@ def test_files_name_no_function_twice() -> None:
     assert len(names) == len(set(names)) == len(default_library().rows)
 
 
-def test_names_are_written_with_alternatives() -> None:
-    assert expand_names("{sin,cos}{,f} abs") == ("sin", "sinf", "cos", "cosf", "abs")
-
-
 def _write(folder: Path, text: str) -> Path:
     path = folder / "rows.toml"
     path.write_text(text)

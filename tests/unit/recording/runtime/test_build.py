@@ -10,11 +10,11 @@ from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.frontend.link import BuildTimeoutError, build_object
 from commanalyzer.program.frontend.toolchain import shim_directory
 from commanalyzer.program.ir.parsing.parser import parse_module
+from commanalyzer.recording import runtime
 from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 from commanalyzer.recording.record import record
-from commanalyzer.recording.runtime import build
-from commanalyzer.recording.runtime.build import build_instrumented, shim_headers
+from commanalyzer.recording.runtime import build_instrumented, shim_headers
 from commanalyzer.request import AnalysisRequest
 from tests.graphs import assert_same_graph
 
@@ -48,7 +48,7 @@ def test_what_is_late_or_short_is_built_cheaply_and_records_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, speed: float, limit_s: float
 ) -> None:
     """Planning or code generation are late, or the run does not pay for the latter."""
-    monkeypatch.setattr(build, "_LINES_PER_S", 1e30)
+    monkeypatch.setattr(runtime, "_LINES_PER_S", 1e30)
     source = tmp_path / "sums.c"
     source.write_text(
         "int main(int c, char **v) {\n  static double a[90], b[90];\n  for (int t = 0; t < 5; t++)\n"
@@ -66,8 +66,8 @@ def test_what_is_late_or_short_is_built_cheaply_and_records_the_same(
         built.extend(flags)
         return build_object(path, flags=flags, **options)
 
-    monkeypatch.setattr(build, "build_object", build_slowly)
-    monkeypatch.setattr(build, "_LINES_PER_S", speed)
+    monkeypatch.setattr(runtime, "build_object", build_slowly)
+    monkeypatch.setattr(runtime, "_LINES_PER_S", speed)
     late = record(replace(request, plan_timeout_s=limit_s), SilentProgress())
     assert "-O0" in built
     assert_same_graph(late.store.graph(), usual.store.graph())

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from commanalyzer.recording.runtime.launch import build_supervisor, deferred_interrupts, run_target
+from commanalyzer.recording.runtime import build_supervisor, deferred_interrupts, run_target
 
 
 def test_interrupt_takes_effect_at_the_end() -> None:

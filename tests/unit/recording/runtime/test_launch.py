@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from commanalyzer.foundation.errors import TargetRunError
-from commanalyzer.recording.runtime.launch import FileLimit, RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.recording.runtime import FileLimit, RunLimits, TargetRun, run_target, spool_stdin
 
 SHELL = Path("/bin/sh")
 PYTHON = Path(sys.executable)
@@ -169,7 +169,7 @@ from pathlib import Path
 for name in ('SIGHUP', 'SIGQUIT'):  # ignored under nohup, or in the background of a shell
     signal.signal(signal.Signals[name], signal.SIG_DFL)
 from commanalyzer.cli.main import _on_terminate
-from commanalyzer.recording.runtime.launch import run_target
+from commanalyzer.recording.runtime import run_target
 _on_terminate()
 try:
     run_target(Path("/bin/sh"), ["-c", sys.argv[1]])

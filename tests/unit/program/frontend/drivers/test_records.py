@@ -5,8 +5,8 @@ import pytest
 
 from commanalyzer.foundation.errors import CompileError, ConfigError
 from commanalyzer.program.frontend.drivers import embedded
+from commanalyzer.program.frontend.drivers.command import find_underlying, named_compiler
 from commanalyzer.program.frontend.drivers.embedded import SECTION, Record, decode_records, encode_records
-from commanalyzer.program.frontend.drivers.underlying import find_underlying, named_compiler
 from commanalyzer.program.frontend.drivers.wrapper import has_all_records
 
 RECORDS = (

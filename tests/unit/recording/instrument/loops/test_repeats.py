@@ -8,7 +8,7 @@ import pytest
 from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.ir.parsing.parser import parse_module
 from commanalyzer.recording.instrument.inspectors.previews import _Registers
-from commanalyzer.recording.instrument.loops.loop_plan import loops_text
+from commanalyzer.recording.instrument.loops.repeats import loops_text
 from commanalyzer.recording.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.recording.instrument.rewrite import rewrite
 

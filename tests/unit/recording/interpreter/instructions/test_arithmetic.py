@@ -12,9 +12,8 @@ from commanalyzer.foundation.errors import TargetRunError
 from commanalyzer.program.ir.model import Operand
 from commanalyzer.program.ir.types import parse_type
 from commanalyzer.recording.interpreter.instructions import arithmetic
-from commanalyzer.recording.interpreter.instructions.codec import decode, encode, long_double
-from commanalyzer.recording.interpreter.instructions.intrinsics import intrinsic
-from commanalyzer.recording.interpreter.values import Data, as_float
+from commanalyzer.recording.interpreter.libc.external import intrinsic
+from commanalyzer.recording.interpreter.values import Data, as_float, decode, encode, long_double
 
 I8, I32, I64 = (parse_type(f"i{bits}") for bits in (8, 32, 64))
 FLOAT, DOUBLE, EXTENDED = (parse_type(name) for name in ("float", "double", "x86_fp80"))

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.foundation.errors import UnsupportedIrError
-from commanalyzer.recording.interpreter.instructions.codec import long_double
-from commanalyzer.recording.interpreter.libc import mathlib
+from commanalyzer.recording.interpreter.instructions import arithmetic
 from commanalyzer.recording.interpreter.libc.library import Library, format_printf, scan
 from commanalyzer.recording.interpreter.memory import Memory
-from commanalyzer.recording.interpreter.values import Data
+from commanalyzer.recording.interpreter.values import Data, long_double
 
 _C = ctypes.CDLL(None)
 _FLAGS = st.sampled_from(["", "-", "0", "+", " ", "#", "-+", "+0"])
@@ -82,7 +81,7 @@ def test_math_functions_are_those_of_libm(x: float) -> None:
     for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "floor", "ceil", "round", "rint"):
         function = getattr(libm, name)
         function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double]
-        assert mathlib.FUNCTIONS[name](x) == function(x)
+        assert arithmetic.FUNCTIONS[name](x) == function(x)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +98,14 @@ def test_math_functions_are_those_of_libm(x: float) -> None:
     ],
 )
 def test_edges_of_math_functions(name: str, arguments: tuple[float, ...], expected: str) -> None:
-    assert str(float(mathlib.FUNCTIONS[name](*arguments))) == expected
+    assert str(float(arithmetic.FUNCTIONS[name](*arguments))) == expected
 
 
 def test_names_and_extended_precision() -> None:
-    assert mathlib.base_name("sqrtf") == ("sqrt", "f")
-    assert mathlib.base_name("modf") == ("modf", "")
-    assert mathlib.base_name("__exp_finite") == ("exp", "")
-    assert mathlib.evaluate("sqrt", long_double(2.0)) == np.sqrt(np.longdouble(2))
+    assert arithmetic.base_name("sqrtf") == ("sqrt", "f")
+    assert arithmetic.base_name("modf") == ("modf", "")
+    assert arithmetic.base_name("__exp_finite") == ("exp", "")
+    assert arithmetic.evaluate("sqrt", long_double(2.0)) == np.sqrt(np.longdouble(2))
 
 
 @pytest.fixture
@@ -176,6 +175,6 @@ def test_streams(memory: Memory) -> None:
 
 
 def test_complex_arithmetic() -> None:
-    assert mathlib.complex_product(1.0, 2.0, 3.0, 4.0) == (-5.0, 10.0)
-    assert mathlib.complex_quotient(-5.0, 10.0, 3.0, 4.0) == (1.0, 2.0)
-    assert mathlib.complex_quotient(1.0, 0.0, 0.0, 1e200) == (0.0, -1e-200)
+    assert arithmetic.complex_product(1.0, 2.0, 3.0, 4.0) == (-5.0, 10.0)
+    assert arithmetic.complex_quotient(-5.0, 10.0, 3.0, 4.0) == (1.0, 2.0)
+    assert arithmetic.complex_quotient(1.0, 0.0, 0.0, 1e200) == (0.0, -1e-200)

@@ -1,1 +1,0 @@
-"""Building and running of the instrumented program."""
