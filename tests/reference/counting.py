@@ -328,10 +328,11 @@ def matrix_of(
 
 def hops_of(graph: ValueGraph, part: Sequence[int]) -> list[int]:
     """How often values of its own array went to another part on the longest way to each value."""
-    private = (graph.is_register | graph.is_temporary).tolist()
+    private, rows = (graph.is_register | graph.is_temporary).tolist(), rows_of(graph)
+    once = [rounds_of(graph, v, rows) <= 1 for v in range(graph.num_vertices)]
     known = {v: (int(graph.home_object[v]), 0) for v in range(graph.num_vertices) if not private[v]}
-    for sink, _, _, _, terms in rows_of(graph):
-        for v in (v for term in terms for v in term if v != sink and v in known):
+    for sink, _, _, _, terms in rows:
+        for v in (v for term in terms for v in term if v != sink and v in known and once[v]):
             array, hops = known[v][0], known[v][1] + (part[v] != part[sink])
             if (
                 (hops > known[sink][1] and (private[sink] or array == known[sink][0]))

@@ -63,7 +63,7 @@ class Exchanges:
         alike += np.repeat(np.arange(len(kinds)), list(map(len, kinds)))
         if hubs is not None:
             alike += 2 * hubs[value]
-        hops = hops_of(graph, part)[value]
+        hops = hops_of(graph, totals, part)[value]
         order, begin = _grouped(pair, alike * (int(hops.max(initial=0)) + 1) + hops, num_parts**2)
         together = np.maximum.reduceat(counts[1][order], begin)  # what is as many hops away
         is_new = (np.diff(key[order[begin]], prepend=-1) != 0 for key in (pair, alike))
@@ -119,29 +119,30 @@ class Exchanges:
         return total
 
 
-def hops_of(graph: AnyGraph, part: Int32) -> Int32:
+def hops_of(graph: AnyGraph, totals: GraphTotals, part: Int32) -> Int32:
     """Return int32[V], how often values of its own array went to another part on the longest way to each.
 
     Owners are ``part`` (int32[V]), rows are in the order of their first occurrence. A row of a matrix that is
-    computed from rows before it, on other parts, waits for these; so does each of three levels in time.
+    computed from rows before it, on other parts, waits for these. Values that begin anew, as in each step of
+    a loop over time, count for nothing: which of their versions is read is not known.
     """
     hops, array = np.zeros(graph.num_vertices, np.int32), graph.home_object.copy()
     private = graph.is_register | graph.is_temporary
     array[private] = -1
     for rows in row_slices(graph):
-        _note_hops(rows, frozen(part, np.int32), private, array, hops)
+        _note_hops(rows, frozen(part, np.int32), totals.rounds <= 1, private, array, hops)
     return hops
 
 
 @compiled_in_place
-def _note_hops(rows: Rows, part: Int32, private: Bool, array: Int32, hops: Int32) -> None:
+def _note_hops(rows: Rows, part: Int32, once: Bool, private: Bool, array: Int32, hops: Int32) -> None:
     """Add the hops of some rows; private values hand on the most of what they are computed from."""
     for r in range(len(rows.row_sink)):
         k = rows.row_sink[r]
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
             s = rows.source[i]
             count = hops[s] + (part[s] != part[k])
-            if s == k or array[s] < 0:
+            if s == k or array[s] < 0 or not once[s]:
                 continue
             if private[k] and (array[k] < 0 or count > hops[k]):
                 array[k], hops[k] = array[s], count

@@ -85,17 +85,17 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
 
 
 def test_what_is_computed_from_what_was_sent_goes_in_a_later_message() -> None:
-    """Three levels in turn, 12 steps; a triangular solution with rows dealt out."""
-    n, part = 4, np.tile(np.array([0, 0, 1, 1], np.int32), 3)
-    reads = [
-        row(n * ((t + 1) % 3) + i, *(n * t + j for j in (i - 1, i, i + 1) if 0 <= j < n), count=4)
-        for t in range(3)
-        for i in range(n)
-    ]
-    graph = build(3 * n, reads, versions=dict.fromkeys(range(3 * n), 4))
-    levels = charge_volume(graph, part, 2)
-    assert levels.communication(graph, part).messages.tolist() == [[0, 12], [12, 0]]
+    """A triangular solution with rows dealt out; steps in time that are all kept."""
     graph = build(8, [row(i, *range(i)) for i in range(1, 8)])
     dealt = np.arange(8, dtype=np.int32) % 2
     messages = charge_volume(graph, dealt, 2).communication(graph, dealt).messages
     assert messages.tolist() == [[0, 3], [3, 0]]  # the first value, of another statement, shares one
+    n, steps = 4, 6
+    reads = [
+        row(n * (t + 1) + i, *(n * t + j for j in (i - 1, i, i + 1) if 0 <= j < n))
+        for t in range(steps)
+        for i in range(n)
+    ]
+    graph, part = build(n * (steps + 1), reads), np.tile(np.array([0, 0, 1, 1], np.int32), steps + 1)
+    kept = charge_volume(graph, part, 2).communication(graph, part).messages
+    assert kept.tolist() == [[0, steps - 1], [steps - 1, 0]]
