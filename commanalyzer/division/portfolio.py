@@ -493,8 +493,7 @@ class Portfolio:
     def _starts(self, division: _Found, num_parts: int) -> list[Int32]:
         """Owners of all values: as coarse vertices say; and with private ones where their results are."""
         part = self.view.completed(division.coarse, division.values(), num_parts)
-        owner = division.elements()[self.view.tiling.neighbours.result_anchor]
-        return [part, np.where(owner >= 0, owner, part)]
+        return [part, part[self.view.tiling.neighbours.result_anchor]]
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""

@@ -101,15 +101,13 @@ def unite(rows: Any, private: Any, parent: Any, size: Any, most: Any) -> None:
 
 
 @compiled_in_place
-def note_exits(rows: Any, removed: Any, anchor: Any, private: Any, leads_to: Any) -> None:
+def note_exits(rows: Any, anchor: Any, private: Any, leads_to: Any) -> None:
     """Note for each private anchor the first anchor that something which follows it is read for; -1 for none.
 
     Anchors that are not private come before those that are.
     """
     for r in range(len(rows.row_sink)):
         reader = anchor[rows.row_sink[r]]
-        if removed[rows.row_sink[r]]:
-            continue
         for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
             a = anchor[rows.source[i]]
             if a == reader or not private[a]:

@@ -75,10 +75,10 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
     own = np.arange(v, dtype=np.int32)
-    made_for = _made_for(graph, removed, private, np.where(private & (follow >= 0), follow, own))
     del follow, rank, uses, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & several & ~private, anchor, parent)
+    made_for = _made_for(graph, private)
     of_task = _joined_tasks(graph, private, parent)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
@@ -90,17 +90,17 @@ def find_neighbours(graph: AnyGraph, removed: Bool, *, with_terms: bool = False)
     return Neighbours(anchor, readers, most, most_folded, flows, num_anchors, idle, of_task, made_for)
 
 
-def _made_for(graph: AnyGraph, removed: Bool, private: Bool, parent: Int32) -> Int32:
-    """Return int32[V], the array value that each private one leads to at last, its ``parent`` first.
+def _made_for(graph: AnyGraph, private: Bool) -> Int32:
+    """Return int32[V], the array value, a hub or not, that each private one leads to at last.
 
     Private values that feed each other follow what any of them leads to.
     """
-    anchor = np.empty(len(parent), np.int32)
-    kernels.find_anchors(parent, anchor)
-    for _ in range(_MOST_ROUNDS):
-        leads_to = np.full(len(parent), -1, np.int32)
-        for piece in row_slices(graph) if private[anchor].any() else ():
-            kernels.note_exits(piece, removed, anchor, private, leads_to)
+    own = np.arange(len(private), dtype=np.int32)
+    anchor = own.copy()
+    for _ in range(_MOST_ROUNDS if private.any() else 0):
+        leads_to = np.full(len(own), -1, np.int32)
+        for piece in row_slices(graph):
+            kernels.note_exits(piece, anchor, private, leads_to)
         if not (leads_to >= 0).any():
             break
         kernels.find_anchors(np.where(leads_to >= 0, leads_to, anchor), anchor)
