@@ -39,7 +39,7 @@ from commanalyzer.program.frontend.inputs.fortran import (
 )
 from commanalyzer.program.frontend.inputs.sources import SourceCompiler
 from commanalyzer.program.frontend.link import cached_file, content_key, fortran_models, uses_fortran
-from commanalyzer.program.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
+from commanalyzer.program.frontend.outcome import Outcome, read_outcome
 from commanalyzer.program.frontend.toolchain import (
     Language,
     Toolchain,
@@ -204,9 +204,11 @@ def canonical_file(
 
     The arguments are those of :func:`commanalyzer.program.frontend.canonicalize.canonicalize`.
     """
-    contents = [path.read_bytes() for path in (*modules, *models)]
+    # The code that makes it is part of the key: what another version made answers for nothing.
+    code = sorted(Path(__file__).parents[1].rglob("*.py"))
+    contents = [path.read_bytes() for path in (*modules, *models, *code)]
     options = [f"--region={name}" for name in regions] + [f"--shared={count}" for count in shared]
-    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *options, "|", *contents])
+    key = content_key(["canonical", *labels, "|", *options, "|", *contents])
     options += [f"--models={path}" for path in models]
     report = scratch / "report.json"
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import CompileError, ConfigError, InstrumentationError, IrError
 
-# Part of cache keys: raise it when the canonical form changes.
-CANONICAL_FORM = 5
 _ERROR_KINDS = {c.__name__: c for c in (CompileError, ConfigError, InstrumentationError, IrError)}
 
 
