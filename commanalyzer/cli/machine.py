@@ -89,7 +89,7 @@ def bound_command(
     found = loaded.bound(machine, **given)  # options that are called like its arguments
     out.emit(
         lambda: bound_text(found, loaded, efficiency),
-        lambda console: show_bound(found, loaded.program, efficiency, console, quiet=out.quiet),
+        lambda console: show_bound(found, loaded, efficiency, console, quiet=out.quiet),
     )
 
 

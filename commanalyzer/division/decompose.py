@@ -214,6 +214,7 @@ def _decompose_view(
             )
         if best.nodes > 1 and (doubt := Confidence.of(item.decompositions).doubt):
             warnings.append(doubt)
+    warnings += view.partial_sums(max(options.nodes))[1]
     if caller.stopped:
         warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
     return [*divided, Counted((), tuple(warnings), helper_bytes=caller.peak_bytes)]

@@ -5,7 +5,7 @@ Input: a value graph as recorded. Everything that counting needs of all rows is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -23,15 +23,16 @@ from commanalyzer.division.options import is_large
 from commanalyzer.division.selection import Cost, Latest
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.foundation.heap import give_back
-from commanalyzer.foundation.quantities import format_count
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
 from commanalyzer.graph.contraction.dissolve import dissolve_registers, dissolving
 from commanalyzer.graph.contraction.simplify import simplified
 from commanalyzer.graph.invariants import check_dissolved
+from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.structure.singletons import SingletonKind, find_singletons, paper_counts, passes_on
-from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8, ValueGraph
-from commanalyzer.request import Model
+from commanalyzer.graph.value_graph import Bool, Int32, Int64, UInt8, ValueGraph, sink_of_source
+from commanalyzer.request import DEFAULT_IMBALANCE, Model
 from commanalyzer.result.results import SingletonCounts
 
 _CHARGES_BYTES = 1 << 27  # that may be remembered at least
@@ -51,6 +52,7 @@ class View:
     # What the latest owners move: much is counted to be compared and again to be shown.
     charges: Latest[Charges]
     order: StepOrder | None = None  # time steps; None in the paper's model
+    constant_sums: tuple[Int64, Int64] = (np.zeros(0, np.int64),) * 2  # of :func:`_constant_sums`; likewise
 
     @classmethod
     def of(cls, model: Model, graph: AnyGraph, high: float, *, may_be_tiled: bool, jobs: int) -> View:
@@ -73,7 +75,7 @@ class View:
         totals, find = totals_of(flat), partial(find_hubs, flat, high)
         both = LibraryCaller(jobs, LEAST_SECONDS).both
         hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
-        return cls(model, flat, hubs, None, work, totals, room, order)
+        return cls(model, flat, hubs, None, work, totals, room, order, _constant_sums(flat, totals))
 
     def charge(self, part: Int32, num_parts: int, *, reads_others: bool = False) -> Charges:
         """Return what owners int32[V] of so many parts move, counted unless it was before.
@@ -100,6 +102,8 @@ class View:
         found, object_bytes = exchanges.communication(), exchanges.bytes_per_object()
         if self.singletons is not None:
             return with_singletons(found, graph, part, self.singletons, self.totals), object_bytes
+        more = self.partial_sums(charges.num_parts)[0]
+        found = replace(found, high_bytes=found.high_bytes + more)
         found = with_collectives(found, charges, exchanges, graph, removed)
         return with_phases(found, charges, exchanges, graph, part, removed, self.order), object_bytes
 
@@ -121,6 +125,28 @@ class View:
             comm_bytes = self.communication(part, charges)[0].total_bytes
         return self.cost(part, charges, comm_bytes)
 
+    def partial_sums(self, num_parts: int) -> tuple[int, tuple[str, ...]]:
+        """Return bytes of partial sums of constants that no flow tells of, and what to say of them.
+
+        Where all nodes can make all of these terms and have no more work than balance allows, nothing.
+        """
+        if num_parts == 1:
+            return 0, ()
+        work, (sink, in_turn) = self.graph.work_flops, self.constant_sums
+        sums = np.unique(sink[in_turn < num_parts])
+        share, limit = float(work[sums].sum() / max(work.sum(), 1.0)), DEFAULT_IMBALANCE / (num_parts - 1)
+        if share <= limit:
+            return 0, ()
+        words = np.maximum(self.totals.rounds[sums] - self.graph.is_input[sums], 1)
+        comm_bytes = (num_parts - 1) * int(np.dot(words, self.graph.width_bytes[sums].astype(np.int64)))
+        return comm_bytes, (
+            f"{num_parts} nodes: {len(sums)} sums are made of constants, with {format_percent(share)} of the "
+            f"work (above {format_percent(limit)}, nodes that all repeat it have more than balance allows): "
+            "no flow tells who makes which terms, and the bytes are those where its owner makes all of it. "
+            "Where sums share iterations (tallies), divide these: partial sums of p - 1 words each, "
+            f"{format_bytes(comm_bytes)} more, end the bracket",
+        )
+
     def require_values(self, nodes: int) -> None:
         """Raise ``PartitionError`` unless there are values for all nodes."""
         free = len(self.removed) - int(np.count_nonzero(self.removed))
@@ -136,6 +162,23 @@ class View:
         hubs = int(np.count_nonzero(self.removed))
         found = f"{format_count(len(self.removed))} found"
         return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
+
+
+def _constant_sums(graph: AnyGraph, totals: GraphTotals) -> tuple[Int64, Int64]:
+    """Return int64[K], sums of constants, and as many at least as their place makes one after the other.
+
+    That is what it does in a register; 0 where it adds to words of memory, whose iterations may be the same.
+    Sums that are read while they go on (the time of steps) are no such.
+    """
+    is_open, found = totals.readers >= 0, [np.zeros((3, 0), np.int64)]
+    for rows in row_slices(graph):
+        is_open[sink_of_source(rows)] = False
+        row = np.flatnonzero((rows.row_fold != 0) & (np.diff(rows.row_ptr) == 0))
+        goes_on = rows.row_accumulates[row] & (rows.row_count[row] > 1)
+        found.append(np.stack((rows.row_sink[row], rows.row_site[row], goes_on)))
+    sink, site, goes_on = np.concatenate(found, axis=1)
+    in_turn = np.where(np.bincount(site, goes_on) > 0, 0, np.bincount(site))[site]
+    return sink[is_open[sink]], in_turn[is_open[sink]]
 
 
 def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:

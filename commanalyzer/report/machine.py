@@ -35,18 +35,18 @@ _LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
 
 
 def show_bound(
-    found: ScalingBound, program: str, efficiency: float, console: Console, *, quiet: bool = False
+    found: ScalingBound, result: AnalysisResult, efficiency: float, console: Console, *, quiet: bool = False
 ) -> None:
     """Print ``found``; only the table with ``quiet``; ``efficiency`` is the least acceptable one."""
     if not quiet:
-        console.print(
-            Text(f"{program}, {format_work(found.work_flop, found.unit)}, on {machine_line(found.machine)}")
-        )
+        work, machine = format_work(found.work_flop, found.unit), machine_line(found.machine)
+        console.print(Text(f"{result.program}, {work}, on {machine}"))
         console.print()
     console.print(_table(found))
     if quiet:
         return
-    print_lines(console, [*_advice(found, efficiency), *_remarks(found)])
+    doubts = (f"warning: {text}" for text in result.warnings if "no efficiency bound" not in text)
+    print_lines(console, [*_advice(found, efficiency), *_remarks(found), *doubts])
     if found.changes:
         console.print()
         console.print(_changes(found))

@@ -176,6 +176,16 @@ def test_what_is_made_again_for_each_neighbour_is_made_where_it_is_read(name: st
     assert best.communication.low_bytes == best.communication.high_bytes == expected
 
 
+@pytest.mark.parametrize(("kind", "words"), [(0, 20), (1, 4), (2, 0), (3, 0)])
+def test_sums_of_constants_may_be_divided(kind: int, words: int) -> None:
+    """Nodes that divide the iterations send p - 1 words per sum; sums of registers in turn share none."""
+    text = f"#define KIND {kind}\n{(PROGRAMS / 'constants.c').read_text()}"
+    result = analyse_text(text, nodes=PARTS, regions=["run"])
+    sent = result.best(PARTS).communication
+    assert sent.high_bytes - sent.low_bytes == 8 * words * (PARTS - 1)
+    assert any("made of constants" in text for text in result.warnings) == bool(words)
+
+
 _ARRAYS = """
 #define N 64
 #define STEPS 40

@@ -23,6 +23,7 @@ from commanalyzer.graph.value_graph import (
     Int64,
     ValueGraph,
     group_starts,
+    order_by,
     pointer_from_counts,
     row_of_term,
     sorted_unique,
@@ -70,11 +71,9 @@ class Incidence:
 
 def incidence(hypergraph: Hypergraph) -> Incidence:
     """Return the nets of each vertex."""
-    from scipy.sparse import csr_array
-
-    by_net = np.ones(hypergraph.num_pins, np.int8), hypergraph.pin, hypergraph.net_pointer
-    by_vertex = csr_array(by_net, shape=(hypergraph.num_nets, hypergraph.num_vertices)).tocsc()
-    return Incidence(by_vertex.indptr.astype(np.int64), by_vertex.indices)
+    pointer, at = order_by(hypergraph.pin, hypergraph.num_vertices)
+    nets = np.arange(hypergraph.num_nets, dtype=np.int32)
+    return Incidence(pointer, np.repeat(nets, np.diff(hypergraph.net_pointer))[at])
 
 
 class _Terms:

@@ -20,8 +20,8 @@ def _result() -> AnalysisResult:
 
 def _shown(machine: MachineParameters, efficiency: float, *, quiet: bool = False) -> str:
     stream = io.StringIO()
-    found = _result().bound(machine)
-    show_bound(found, "heat.c", efficiency, make_console(stream), quiet=quiet)
+    result = replace(_result(), program="heat.c", warnings=("in doubt",))
+    show_bound(result.bound(machine), result, efficiency, make_console(stream), quiet=quiet)
     return " ".join(stream.getvalue().replace("│", " ").split())
 
 
@@ -35,7 +35,7 @@ def test_table() -> None:
     assert "an efficiency of 80.0 % at best: 4 (analysed)" in text
     assert "Shortest time: 122 us on 16 nodes, 8.16 times faster than one" in text
     assert "bandwidth was not measured as far as 16 nodes" in text
-    assert "no latency is known" in text
+    assert "no latency is known" in text and "warning: in doubt" in text
     # twice the bandwidth at 16 nodes: 62.5 + 30 us
     assert "67.6 %, x 0.76" in text
 
