@@ -21,7 +21,7 @@ from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.contraction import kernels
 from commanalyzer.graph.contraction.workspaces import made_again
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices, with_terms
-from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph, recoded
+from commanalyzer.graph.storage.store import AnyGraph, LargeGraph, OneGraph, recoded, stand_for
 from commanalyzer.graph.value_graph import (
     Bool,
     Float64,
@@ -36,6 +36,7 @@ from commanalyzer.graph.value_graph import (
     sink_of_source,
     sorted_unique,
 )
+from commanalyzer.program.frontend.decisions import USES
 
 _MAX_DEPTH = 8
 _SEVERAL = 2  # counters of definitions and readers stop there
@@ -142,12 +143,13 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     Registers, words that are made ``again``, and where compilers put arguments that are no variables. Values
     that are made of each other, round a loop, are counters: one after the other, they do no work. And private
     temporaries that are made twice or more for each version of what they are made of, for those who read
-    them, where that is not more words than all such with the same first of these.
+    them, where all such of one place are made of no more words than they are, and than one may be made of.
     """
     v, is_fixed, circles = graph.num_vertices, graph.versions <= 1, np.zeros(graph.num_vertices, np.bool_)
     is_scalar = np.array([o.is_temporary_scalar for o in graph.objects])[graph.home_object]
-    is_open = ((graph.is_register | is_scalar | graph.is_temporary) & ~graph.is_input) | again
-    often = graph.versions // 2 * graph.is_temporary
+    is_scratch = graph.is_temporary & ~stand_for(graph, *USES)
+    is_open = ((graph.is_register | is_scalar | is_scratch) & ~graph.is_input) | again
+    often = graph.versions // 2 * is_scratch
     for rows in row_slices(graph):
         is_again = often[of := sink_of_source(rows)] >= (graph.versions - graph.is_input)[rows.source]
         is_open[of[~((is_fixed | is_open)[rows.source] | is_again)]] = False
@@ -172,12 +174,17 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     open_values = np.flatnonzero(is_open)
     known = (table := np.sort(roots[number[open_values]])) != kernels.NO_ROOT
     count, is_new = known.sum(axis=1), (known & ~is_fixed[np.where(known, table, 0)]).any(axis=1)
-    is_made, is_several = (graph.is_temporary & ~again)[open_values], (graph.versions > 1)[open_values]
+    is_made, is_several = (is_scratch & ~again)[open_values], (graph.versions > 1)[open_values]
     kept = (count <= _MOST_ROOTS) & np.where(is_made, is_new, ~is_new & ((count == 0) | is_several))
     anew = np.flatnonzero(kept & is_made)
-    first = table[anew, 0]
-    of_first = sorted_unique((first[:, None] * np.int64(v) + table[anew])[known[anew]]) // max(v, 1)
-    kept[anew[(np.bincount(of_first, minlength=v) > np.bincount(first, minlength=v))[first]]] = False
+    if len(anew):
+        row, column = np.nonzero(known[anew])
+        at = np.unique(table[anew[row], column], return_inverse=True)[1]
+        first = at[np.searchsorted(row, np.arange(len(anew)))]
+        joined = csr_array((np.ones(len(at)), (first[row], at)), shape=(int(at.max()) + 1,) * 2)
+        place = connected_components(joined, directed=False)[1]
+        most = np.minimum(np.bincount(place[first], minlength=len(place)), _MOST_ROOTS)
+        kept[anew[(np.bincount(place) > most[: place.max() + 1])[place[first]]]] = False
     pointer = np.zeros(v, np.int64)
     pointer[open_values[kept]] = count[kept]
     is_open[open_values[~kept]] = False
