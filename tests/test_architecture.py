@@ -90,8 +90,8 @@ ANSWERS = {
 }
 # Libraries that misbehave or cost much when imported: one module each may touch them.
 ADAPTERS = {
-    "pymetis": {"division.libraries.metis_call"},
-    "mtkahypar": {"division.libraries.mtkahypar_call"},
+    "pymetis": {"division.libraries.metis"},
+    "mtkahypar": {"division.libraries.mtkahypar"},
     "numba": {"foundation.compiled"},
     "h5py": {"result.artifacts"},
     "blosc": {"graph.storage.coding"},
@@ -111,7 +111,7 @@ ADAPTERS = {
 MAY_SAY_ANY = {
     **{"foundation.compiled": "numba", "foundation.documents": "json", "graph.value_graph": "numpy"},
     **dict.fromkeys(("kernels.learning.training", "profiles.extrapolation.fitting"), "sklearn"),
-    **{"division.libraries.mtkahypar_call": "mtkahypar", "cli.parameters.options": "click", "api": "typing"},
+    **{"division.libraries.mtkahypar": "mtkahypar", "cli.parameters.options": "click", "api": "typing"},
 }  # and, until all of their arguments have types, modules of compiled loops
 CHILD_PROCESSES = {"program.frontend.canonicalize"}
 HEAVY = (

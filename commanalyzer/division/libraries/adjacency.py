@@ -10,19 +10,25 @@ connected components per node).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Float64, Int64, pointer_from_counts
 
+_MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
+_MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
+_CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Adjacency:
     """Undirected weighted graph in compressed sparse row form; every edge is stored in both directions.
 
     Partitioners check nothing and read past the end of short arrays: :meth:`of_links` makes it, and its edges
-    are symmetric by construction. Raises ``PartitionError`` if weights are what no partitioner takes.
+    are symmetric by construction. Raises ``PartitionError`` if weights are what no partitioner takes. What
+    divisions of it share is computed once; threads may use it at the same time.
     """
 
     pointer: Int64  # [N + 1]
@@ -60,6 +66,24 @@ class Adjacency:
     def vertex_of_edge(self) -> Int64:
         """Return int64[2E], the vertex that each stored edge starts from."""
         return np.repeat(np.arange(self.num_vertices, dtype=np.int64), np.diff(self.pointer))
+
+    @cached_property
+    def is_connected(self) -> bool:
+        """Whether the graph is one component."""
+        return component_labels(self)[0] == 1
+
+    @cached_property
+    def is_mesh(self) -> bool:
+        """Whether parts can have short borders: as many steps from end to end as through a cube of vertices.
+
+        Otherwise (random links, small worlds) nearly all vertices of a part are at its border.
+        """
+        if self.num_edges > _MESH_DEGREE * self.num_vertices:
+            return False
+        degree = np.diff(self.pointer)
+        most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
+        steps, reached = self.steps_across(most)
+        return bool(steps >= _MESH_DEPTH * max(reached, 1) ** (1 / 3))
 
     def steps_across(self, most_degree: float) -> tuple[int, int]:
         """Return steps from one end of the graph to the other, nearly, and the vertices between them.

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from commanalyzer.division.coarsening.coarse import build_coarse, build_nets, work_by_number
 from commanalyzer.division.coarsening.neighbours import Neighbours
-from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
 from commanalyzer.division.refinement.borders import (
+    SharedRows,
+    Surface,
     _is_everywhere,
     _least_gain,
     _numbered,
