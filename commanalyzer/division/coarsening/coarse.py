@@ -32,10 +32,8 @@ from commanalyzer.graph.value_graph import (
     Int64,
     Rows,
     ValueGraph,
-    count_of_source,
     group_starts,
     pointer_from_counts,
-    sink_of_source,
     sorted_unique,
 )
 
@@ -128,18 +126,20 @@ def find_links(graph: AnyGraph, number: Int32, n: int, size: int, most: int | No
     """
     found = Links(*(csr_array((size, size), dtype=np.int64) for _ in range(2)))
     for rows in row_slices(graph):
-        sink, source, count = number[sink_of_source(rows)], number[rows.source], count_of_source(rows)
-        made = np.maximum(graph.versions[rows.source], 1)  # a row cannot use more versions than exist
-        volume = np.minimum(count, made) * graph.width_bytes[rows.source]
+        sink, source = np.repeat(number[rows.row_sink], np.diff(rows.row_ptr)), number[rows.source]
         apart = np.flatnonzero(sink != source)
+        row, sink, source = np.searchsorted(rows.row_ptr, apart, "right") - 1, sink[apart], source[apart]
+        count, value = rows.row_count[row], rows.source[apart]
+        made = np.maximum(graph.versions[value], 1)  # a row cannot use more versions than exist
+        volume = np.minimum(count, made) * graph.width_bytes[value]
         into = np.flatnonzero((sink >= n) & (source < n))
-        folded = into[rows.row_fold[rows.row_of_source()[into]] != 0]
-        term = np.searchsorted(rows.source_ptr, folded, "right")
+        folded = into[rows.row_fold[row[into]] != 0]
+        term = np.searchsorted(rows.source_ptr, apart[folded], "right")
         one, other = folded[:-1], folded[1:]
         beside = (term[1:] == term[:-1]) & (source[one] != source[other])
         one, other = one[beside], other[beside]
-        ends = np.stack((np.append(source[apart], source[one]), np.append(sink[apart], source[other])))
-        moved = np.append(volume[apart], np.minimum(volume[one], volume[other]))
+        ends = np.stack((np.append(source, source[one]), np.append(sink, source[other])))
+        moved = np.append(volume, np.minimum(volume[one], volume[other]))
         added = Links(
             csr_array((moved, (ends.min(axis=0), ends.max(axis=0))), (size, size)),
             csr_array((count[into], (source[into], sink[into])), (size, size)),
