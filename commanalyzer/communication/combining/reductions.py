@@ -49,37 +49,21 @@ def groups_to_combine(
     demand = group_bytes.astype(np.int64) if own_bytes is None else group_bytes - own_bytes
     combined = demand < 0
     is_open = ~combined[group]
-    net = _net(operand[is_open], group[is_open], len(operand_bytes), len(combined))
-    return combined | _reached(net, operand_bytes.astype(np.int64), np.maximum(demand, 0))
-
-
-def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> kernels.Net:
-    """Pairs, and where those of each side are."""
-    group = group.astype(np.int32, copy=False)
-    operand_ptr, slot_pair = order_by(operand, operands)
-    return kernels.Net(
-        frozen(operand, np.int32),
-        frozen(group, np.int32),
-        frozen(pointer_from_counts(np.bincount(group, minlength=groups)), np.int64),
-        frozen(operand_ptr, np.int64),
-        frozen(slot_pair, np.int32),
-        frozen(group[slot_pair], np.int32),
-    )
-
-
-def _reached(net: kernels.Net, supply: Int64, demand: Int64) -> Bool:
-    """Return bool[G]: groups on the operands' side of the least cut that is nearest to them.
-
-    ``supply`` int64[O] and ``demand`` int64[G], what may flow, are used up.
-    """
-    operands, flow = len(supply), np.zeros(len(net.operand), np.int64)
+    one, other = frozen(operand[is_open], np.int32), frozen(group[is_open], np.int32)
+    operands, groups = len(operand_bytes), len(combined)
+    operand_ptr, slot_pair = order_by(one, operands)
+    group_ptr = frozen(pointer_from_counts(np.bincount(other, minlength=groups)), np.int64)
+    slots = frozen(operand_ptr, np.int64), frozen(slot_pair, np.int32), frozen(other[slot_pair], np.int32)
+    net = kernels.Net(one, other, group_ptr, *slots)
     path = np.empty(2 * operands + 2, np.int64)  # what is not used takes no memory
-    level, queue = np.empty(operands, np.int32), np.empty(operands, np.int64)
-    group_level = np.empty(len(demand), np.int32)
-    state = kernels.NetFlow(supply, demand, flow, level, group_level)
+    level, group_level = np.empty(operands, np.int32), np.empty(groups, np.int32)
+    queue, flow = np.empty(operands, np.int64), np.zeros(len(one), np.int64)
+    left = operand_bytes.astype(np.int64), np.maximum(demand, 0)
+    state = kernels.NetFlow(*left, flow, level, group_level)
     while kernels.layer(net, state, queue):
-        kernels.augment(net, state, (net.operand_ptr[:-1].copy(), net.group_ptr[:-1].copy()), path)
-    return np.asarray(group_level >= 0)
+        kernels.augment(net, state, (operand_ptr[:-1].copy(), group_ptr[:-1].copy()), path)
+    # groups on the operands' side of the least cut that is nearest to them
+    return np.asarray(combined | (group_level >= 0))
 
 
 _ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed like all else
