@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.coarsening.tiles import Tiling, by_anchor
-from commanalyzer.division.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.hypergraph import Hypergraph, build_hypergraph, incidence
 from commanalyzer.division.owners import HubTraffic
 from commanalyzer.division.refinement.refine import placed
@@ -176,7 +177,7 @@ def build_coarse(
     assert links is not None
     work = _work(graph, number, n, hub, links)
     operand, nets = np.zeros(0, np.int64), None
-    adjacency = Adjacency.of_links(*_entries(links.volume[:n, :n]), work)
+    adjacency = Adjacency.of_links(links.volume[:n, :n], work)
     hubs = _hub_traffic(links, n, hub)
     del links
     if with_terms and isinstance(graph, ValueGraph):
@@ -214,10 +215,9 @@ def work_by_number(number: Int32, work_flops: Float64, count: int) -> Float64:
 
 
 def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
-    one, other, _ = _entries(links.volume[n:, n:])
-    _, group = component_labels(Adjacency.of_links(one, other, np.ones_like(one), np.zeros(len(hub))))
+    _, group = connected_components(links.volume[n:, n:], directed=False)
     vertex, with_hub, volume = _entries(links.volume[:n, n:])
-    return HubTraffic(hub, group, with_hub, vertex, volume)
+    return HubTraffic(hub, group.astype(np.int64), with_hub, vertex, volume)
 
 
 def build_nets(

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Float64, Int64, pointer_from_counts
+
+if TYPE_CHECKING:  # METIS is called in helpers, which need nothing else of this
+    from scipy.sparse import csr_array
 
 _MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
 _MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
@@ -45,12 +49,10 @@ class Adjacency:
             getattr(self, f.name).setflags(write=False)
 
     @classmethod
-    def of_links(cls, one: Int64, other: Int64, link_bytes: Int64, work_flops: Float64) -> Adjacency:
-        """Return the graph of int64[L] links between different vertices; parallel ones are added up."""
-        from scipy.sparse import coo_array
-
-        ends, n = (np.concatenate((one, other)), np.concatenate((other, one))), len(work_flops)
-        edges = coo_array((np.tile(link_bytes, 2), ends), shape=(n, n)).tocsr()  # ascending, added up
+    def of_links(cls, links: csr_array, work_flops: Float64) -> Adjacency:
+        """Return the graph of a square matrix with the bytes of each link, once; none on the diagonal."""
+        edges = (links + links.T).tocsr()
+        edges.sort_indices()
         return cls(edges.indptr.astype(np.int64), edges.indices.astype(np.int64), edges.data, work_flops)
 
     @property
@@ -70,7 +72,10 @@ class Adjacency:
     @cached_property
     def is_connected(self) -> bool:
         """Whether the graph is one component."""
-        return component_labels(self)[0] == 1
+        from scipy.sparse.csgraph import connected_components
+
+        links = _links(self.pointer, self.neighbour, self.edge_bytes, self.num_vertices)
+        return bool(connected_components(links, directed=False, return_labels=False) == 1)
 
     @cached_property
     def is_mesh(self) -> bool:
@@ -113,13 +118,3 @@ def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> object:
     from scipy.sparse import csr_array
 
     return csr_array((weight, neighbour, pointer), shape=(n, n))
-
-
-def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
-    """Return the number of connected components, and int64[N], of each vertex its own: by first vertices."""
-    from scipy.sparse.csgraph import connected_components
-
-    a = adjacency
-    links = _links(a.pointer, a.neighbour, a.edge_bytes, a.num_vertices)
-    count, label = connected_components(links, directed=False)
-    return int(count), label.astype(np.int64)
