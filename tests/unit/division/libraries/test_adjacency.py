@@ -15,7 +15,9 @@ from tests.strategies import graphs
 
 def edges_of(adjacency: Adjacency) -> dict[tuple[int, int], int]:
     ends = zip(adjacency.vertex_of_edge().tolist(), adjacency.neighbour.tolist(), strict=True)
-    return {e: w for e, w in zip(ends, adjacency.edge_bytes.tolist(), strict=True) if e[0] < e[1]}
+    found = dict(zip(ends, adjacency.edge_bytes.tolist(), strict=True))
+    assert found == {(other, one): size for (one, other), size in found.items()}
+    return {e: size for e, size in found.items() if e[0] < e[1]}
 
 
 def test_both_directions_and_all_rows_add_up() -> None:
