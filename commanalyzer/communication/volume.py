@@ -62,9 +62,9 @@ def charge_volume(
 
     ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
     ``ConfigError`` if it does not cover the vertices with parts in [0, p).
-    Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
-    combined: finding the least cost of these takes a maximum flow. Operands of sums that are sent for others
-    are there, unless sums read other versions (``reads_others``): only the order of events tells.
+    Linear in the source entries, but for reductions that share operands: finding the least cost of these
+    takes a maximum flow. Operands of sums that are sent for others are there, unless sums read other versions
+    (``reads_others``): only the order of events tells.
     """
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs

@@ -66,9 +66,6 @@ def groups_to_combine(
     return np.asarray(combined | (group_level >= 0))
 
 
-_ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed like all else
-
-
 def settle(
     graph: AnyGraph,
     totals: GraphTotals,
@@ -148,32 +145,9 @@ def _cheaper_to_fold(
     item, group, uses = remote.item, np.repeat(groups.group, items), np.zeros(len(sent), np.int64)
     np.maximum.at(uses, item, np.repeat(rows.row_count[remote.row], items))
     item_bytes = _sending_bytes(graph, sent, uses, reads_others)
-    is_clear = _clearly_cheaper(item, group, item_bytes, groups)
-    rest = np.flatnonzero(~is_clear[group])
-    rest = rest[order_by(group[rest], len(is_clear))[1]]
-    combined = groups_to_combine(
-        *(item_bytes, groups.message_bytes, item[rest], group[rest]), own_bytes=groups.own_bytes
-    )
-    return groups, is_clear | combined
-
-
-def _clearly_cheaper(item: Int32, group: Int32, item_bytes: Int64, groups: _Groups) -> Bool:
-    """Return bool[G], groups that every cheapest choice combines.
-
-    Where groups share the bytes of an item that they need equally, and each of some groups has more to send
-    than its message even without what groups beside these need, combining all of them saves bytes whatever
-    else is chosen.
-    """
-    share = item_bytes // np.maximum(np.bincount(item, minlength=len(item_bytes)), 1)
-    is_clear = np.ones(len(groups.message_bytes), np.bool_)
-    for _ in range(_ROUNDS):
-        share[item[~is_clear[group]]] = 0
-        operand_bytes = groups.own_bytes.copy()
-        np.add.at(operand_bytes, group, share[item])
-        if np.all(operand_bytes[is_clear] > groups.message_bytes[is_clear]):
-            return is_clear
-        is_clear &= operand_bytes > groups.message_bytes
-    return np.zeros_like(is_clear)
+    ascending = order_by(group, len(groups.message_bytes))[1]
+    needed = item[ascending], group[ascending]
+    return groups, groups_to_combine(item_bytes, groups.message_bytes, *needed, own_bytes=groups.own_bytes)
 
 
 def _groups(

@@ -20,12 +20,6 @@ def placed(graph: ValueGraph, hubs: Bool, core: list[int], parts: int) -> Int32:
     return build_by_value(graph, hubs).owners(np.array(core, np.int32), parts)
 
 
-def divided(graph: ValueGraph, hubs: Bool, parts: int) -> Int32:
-    """Owners of all values as METIS finds them."""
-    view = build_by_value(graph, hubs)
-    return view.owners(partition(view.adjacency, parts), parts)
-
-
 def test_hub_goes_where_most_of_its_operands_are() -> None:
     g = build(6, [folded(5, *([i] for i in range(5)))])
     hubs = np.arange(6) == 5
@@ -53,7 +47,8 @@ def test_histogram_items_are_not_sorted_by_bin() -> None:
     rows += [folded(items + i % bins, [(i, SourceRole.ADDRESS)], accumulates=True) for i in range(items)]
     g = build(items + bins, rows)
     hubs = find_hubs(g)
-    owners = divided(g, hubs, p)
+    view = build_by_value(g, hubs)
+    owners = view.owners(partition(view.adjacency, p), p)
     assert np.bincount(owners[:items]).tolist() == [items // p] * p
     # Every part holds items of every bin and sends one word for each bin that it does not own.
     assert count_volume(g, owners, p, hubs).total_bytes == bins * (p - 1) * 8
