@@ -79,8 +79,8 @@ def settle(
     """Enter all expansions that some ``rows`` that fold need, and return their fold contributions.
 
     ``number`` (int32[R]) are those of the rows among all. What other rows need is in ``sent``, which is added
-    to. With ``reads_others``, sums read other versions of
-    their operands than other rows. Of ``graph``, only vertices are looked at.
+    to. With ``reads_others``, sums read other versions of their operands than other rows. Of ``graph``, only
+    vertices are looked at.
     """
     folds = Lines(graph.num_vertices, num_parts, is_wide=True)
     remote = _runs(graph, rows, owners, sent, folds)
