@@ -376,12 +376,16 @@ def add_writers(rows: Any, first: Any, writers: Any, at: Any) -> None:
 
 
 @compiled_in_place
-def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site: Any, writers: Any) -> None:
-    """Add rows to the totals of their sinks: rounds, versions that are made of no other value, and the rest.
+def add_totals(rows: Any, made: Any, site: Any, readings: Any) -> None:
+    """Add rows to the totals of their sinks, ``made``, and of their sources, ``readings``.
 
-    ``site`` is that of the (last) most frequent row, ``most`` is how often that was; ``others`` are versions
-    that other rows made, each as often as that one. ``writers`` counts the rows with sources.
+    Those of sinks are rounds; versions that are made of no other value; how often the most frequent row was,
+    the last of which has the ``site``; versions that other rows made, each as often as that one; rows with
+    sources. Of sources: flows; how often the row that did most read it, and all rows together; the most of a
+    row that is no sum.
     """
+    rounds, given, most, others, writers = made
+    readers, reads, steps = readings
     for r in range(len(rows.row_sink)):
         v = rows.row_sink[r]
         if rows.row_count[r] == most[v]:
@@ -397,6 +401,13 @@ def add_totals(rows: Any, rounds: Any, given: Any, most: Any, others: Any, site:
         if rows.row_count[r] >= most[v]:
             most[v] = rows.row_count[r]
             site[v] = rows.row_site[r]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            s = rows.source[i]
+            readers[s] += 1
+            reads[0, s] = max(reads[0, s], rows.row_count[r])
+            reads[1, s] += rows.row_count[r]
+            if rows.row_fold[r] == 0:
+                steps[s] = max(steps[s], rows.row_count[r])
 
 
 @compiled_in_place
@@ -429,20 +440,3 @@ def count_read(rows: Any, first: Any, state: Any, writers: Any, read: Any) -> No
         read[v] += due + more
         owed[v] -= due + more
         made[v], seen[v] = count, more if writers[v] == 1 or more == 0 else count
-
-
-@compiled_in_place
-def add_readers(rows: Any, readers: Any, reads: Any, steps: Any) -> None:
-    """Add the flows of rows to ``readers`` int32[V], and how often rows read to ``reads`` int64[2, V].
-
-    Of ``reads``, the first is that of the row that read the value most, the second that of all rows. Those of
-    rows that are no sums are in ``steps`` int64[V], the most of one.
-    """
-    for r in range(len(rows.row_count)):
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            v = rows.source[i]
-            readers[v] += 1
-            reads[0, v] = max(reads[0, v], rows.row_count[r])
-            reads[1, v] += rows.row_count[r]
-            if rows.row_fold[r] == 0:
-                steps[v] = max(steps[v], rows.row_count[r])

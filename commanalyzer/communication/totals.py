@@ -172,16 +172,13 @@ class GraphTotals:
 
 def totals_of(graph: AnyGraph) -> GraphTotals:
     """Return the totals of ``graph``."""
-    rounds, steps = np.zeros((2, graph.num_vertices), dtype=np.int64)
-    given = graph.is_input.astype(np.int64)
-    most, others = np.zeros((2, graph.num_vertices), dtype=np.int64)
-    site = np.full(graph.num_vertices, -1, dtype=np.int32)
-    readers = np.zeros(graph.num_vertices, np.int32)
-    reads, read = np.zeros((2, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
-    state, makers = np.zeros((5, graph.num_vertices), np.int64), np.zeros(graph.num_vertices, np.int64)
+    v = graph.num_vertices
+    rounds, given, most, others, makers, steps, read = (np.zeros(v, np.int64) for _ in range(7))
+    reads, state = np.zeros((2, v), np.int64), np.zeros((5, v), np.int64)
+    site, readers = np.full(v, -1, np.int32), np.zeros(v, np.int32)
+    given += graph.is_input
     for rows in row_slices(graph):
-        kernels.add_totals(rows, rounds, given, most, others, site, makers)
-        kernels.add_readers(rows, readers, reads, steps)
+        kernels.add_totals(rows, (rounds, given, most, others, makers), site, (readers, reads, steps))
     state[0], state[3], first = given > 0, -1, 0
     for rows in row_slices(graph):
         kernels.count_read(rows, first, state, makers, read)

@@ -31,8 +31,6 @@ Reference: paper Section 4.2.3, Algorithm 4; folds, hubs and version brackets ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
@@ -46,7 +44,7 @@ from commanalyzer.communication.uses import Lines, PairUses, UseTable, owner_cod
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import chosen_rows, joined_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph, values_of
-from commanalyzer.graph.value_graph import Bool, Int32, Rows
+from commanalyzer.graph.value_graph import Bool, Int32
 from commanalyzer.request import DEFAULT_IMBALANCE
 
 
@@ -64,32 +62,43 @@ def charge_volume(
 
     ``part`` (int32[V]) owns every vertex, hubs included, which do not decide where a term is computed. Raises
     ``ConfigError`` if it does not cover the vertices with parts in [0, p).
-    Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
-    combined: finding the least cost of these takes a maximum flow. Operands of sums that are sent for others
-    are there, unless sums read other versions (``reads_others``): only the order of events tells.
+    Linear in the source entries, but for reductions that share operands: finding the least cost of these
+    takes a maximum flow. Operands of sums that are sent for others are there, unless sums read other versions
+    (``reads_others``): only the order of events tells.
     """
     check_parts(graph, part, num_parts)
     hubs = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
-    owned = _Owned(graph, totals or totals_of(graph), part, num_parts, reads_others)
-    owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(owned.totals.readers, np.int32))
-    decisions = owned.totals.decisions
+    totals = totals or totals_of(graph)
+    owners = TermOwners(owner_codes(part, hubs, num_parts), frozen(totals.readers, np.int32))
+    decisions = totals.decisions
     removed = np.zeros(0, np.bool_) if decisions is None else decisions.is_variable
-    uses, kept, numbers = UseTable(owners, num_parts, removed, owned.totals.writers), [], []
+    uses, kept, numbers = UseTable(owners, num_parts, removed, totals.writers), [], []
     for piece in row_slices(graph):
         is_open, row = uses.add(piece)
         if is_open.any():
             kept.append(chosen_rows(piece, is_open))
             numbers.append((row + np.flatnonzero(is_open)).astype(np.int32))
-    if not kept:
-        return owned.charged(uses, Lines(0, num_parts, is_wide=True).pairs())  # no contributions
-    several = joined_rows(kept), np.concatenate(numbers)
+    several = None if not kept else (joined_rows(kept), np.concatenate(numbers))
     kept.clear()
-    others = uses.copy() if has_split_terms(several[0], owners) else None
-    found = owned.settled(several, uses, owners._replace(readers=owners.readers[:0]))
+
+    def charged(uses: UseTable, owners: TermOwners) -> Charges:
+        """Transfers because of all uses, which are used up, and rows that are left open."""
+        if several is None:
+            folded = Lines(0, num_parts, is_wide=True).pairs()  # no contributions
+        else:
+            folded = settle(graph, totals, *several, owners, uses, num_parts, reads_others)
+        expand = expand_transfers(graph, totals, part, uses.lines.pairs())
+        fold = _fold_transfers(graph, totals, part, folded)
+        if decisions is not None:
+            expand = decisions.told(graph, part, num_parts, expand, fold)
+        return Charges(num_parts, expand, fold, folded.terms.copy(), splits_terms=len(owners.readers) > 0)
+
+    others = uses.copy() if several is not None and has_split_terms(several[0], owners) else None
+    found = charged(uses, owners._replace(readers=owners.readers[:0]))
     del uses  # as large as what follows
     if others is None:
         return found
-    split = owned.settled(several, others, owners)
+    split = charged(others, owners)
     if split.comm_bytes >= found.comm_bytes:
         return found
     known = graph, work or term_work(graph), hubs, part, num_parts
@@ -98,32 +107,6 @@ def charge_volume(
         for each in (split, found)
     )
     return split if split_work <= max(1.0 + DEFAULT_IMBALANCE, plain_work) else found
-
-
-@dataclass(frozen=True, slots=True)
-class _Owned:
-    """A graph whose values have owners."""
-
-    graph: AnyGraph
-    totals: GraphTotals
-    part: Int32
-    num_parts: int
-    reads_others: bool
-
-    def settled(self, several: tuple[Rows, Int32], uses: UseTable, owners: TermOwners) -> Charges:
-        """Return every transfer where open rows are settled with ``owners``; ``uses`` are used up."""
-        known = self.num_parts, self.reads_others
-        folded = settle(self.graph, self.totals, *several, owners, uses, *known)
-        return self.charged(uses, folded, splits_terms=len(owners.readers) > 0)
-
-    def charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
-        """Return the transfers because of all uses and contributions."""
-        graph, totals, part, num_parts = self.graph, self.totals, self.part, self.num_parts
-        expand = expand_transfers(graph, totals, part, uses.lines.pairs())
-        fold = _fold_transfers(graph, totals, part, folded)
-        if totals.decisions is not None:
-            expand = totals.decisions.told(graph, part, num_parts, expand, fold)
-        return Charges(num_parts, expand, fold, folded.terms.copy(), splits_terms)
 
 
 def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

@@ -25,11 +25,15 @@ from commanalyzer.division.budget import COSTS, SEARCH, Budget
 from commanalyzer.division.coarsening.coarse import CoarseView, build_by_value, build_coarse, coarse_links
 from commanalyzer.division.coarsening.coarse_attempts import CoarsePartitioners
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
-from commanalyzer.division.coarsening.surface import Surface
 from commanalyzer.division.coarsening.tiles import LEAST_PER_PART, Tiling, build_tiling, by_anchor
 from commanalyzer.division.libraries.concurrency import CutShortError
 from commanalyzer.division.options import PortfolioOptions, check_asked
-from commanalyzer.division.refinement.borders import beside_neighbours, follow_borders, refine_borders
+from commanalyzer.division.refinement.borders import (
+    Surface,
+    beside_neighbours,
+    follow_borders,
+    refine_borders,
+)
 from commanalyzer.division.refinement.refine import PASSES, balance_weights, most_work
 from commanalyzer.division.regular.layouts import Cut, Layouts
 from commanalyzer.division.regular.owner_map import map_owners

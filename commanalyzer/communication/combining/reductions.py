@@ -49,40 +49,21 @@ def groups_to_combine(
     demand = group_bytes.astype(np.int64) if own_bytes is None else group_bytes - own_bytes
     combined = demand < 0
     is_open = ~combined[group]
-    net = _net(operand[is_open], group[is_open], len(operand_bytes), len(combined))
-    return combined | _reached(net, operand_bytes.astype(np.int64), np.maximum(demand, 0))
-
-
-def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> kernels.Net:
-    """Pairs, and where those of each side are."""
-    group = group.astype(np.int32, copy=False)
-    operand_ptr, slot_pair = order_by(operand, operands)
-    return kernels.Net(
-        frozen(operand, np.int32),
-        frozen(group, np.int32),
-        frozen(pointer_from_counts(np.bincount(group, minlength=groups)), np.int64),
-        frozen(operand_ptr, np.int64),
-        frozen(slot_pair, np.int32),
-        frozen(group[slot_pair], np.int32),
-    )
-
-
-def _reached(net: kernels.Net, supply: Int64, demand: Int64) -> Bool:
-    """Return bool[G]: groups on the operands' side of the least cut that is nearest to them.
-
-    ``supply`` int64[O] and ``demand`` int64[G], what may flow, are used up.
-    """
-    operands, flow = len(supply), np.zeros(len(net.operand), np.int64)
+    one, other = frozen(operand[is_open], np.int32), frozen(group[is_open], np.int32)
+    operands, groups = len(operand_bytes), len(combined)
+    operand_ptr, slot_pair = order_by(one, operands)
+    group_ptr = frozen(pointer_from_counts(np.bincount(other, minlength=groups)), np.int64)
+    slots = frozen(operand_ptr, np.int64), frozen(slot_pair, np.int32), frozen(other[slot_pair], np.int32)
+    net = kernels.Net(one, other, group_ptr, *slots)
     path = np.empty(2 * operands + 2, np.int64)  # what is not used takes no memory
-    level, queue = np.empty(operands, np.int32), np.empty(operands, np.int64)
-    group_level = np.empty(len(demand), np.int32)
-    state = kernels.NetFlow(supply, demand, flow, level, group_level)
+    level, group_level = np.empty(operands, np.int32), np.empty(groups, np.int32)
+    queue, flow = np.empty(operands, np.int64), np.zeros(len(one), np.int64)
+    left = operand_bytes.astype(np.int64), np.maximum(demand, 0)
+    state = kernels.NetFlow(*left, flow, level, group_level)
     while kernels.layer(net, state, queue):
-        kernels.augment(net, state, (net.operand_ptr[:-1].copy(), net.group_ptr[:-1].copy()), path)
-    return np.asarray(group_level >= 0)
-
-
-_ROUNDS = 4  # more are hardly needed; what is clear by then has to be weighed like all else
+        kernels.augment(net, state, (operand_ptr[:-1].copy(), group_ptr[:-1].copy()), path)
+    # groups on the operands' side of the least cut that is nearest to them
+    return np.asarray(combined | (group_level >= 0))
 
 
 def settle(
@@ -98,8 +79,8 @@ def settle(
     """Enter all expansions that some ``rows`` that fold need, and return their fold contributions.
 
     ``number`` (int32[R]) are those of the rows among all. What other rows need is in ``sent``, which is added
-    to. With ``reads_others``, sums read other versions of
-    their operands than other rows. Of ``graph``, only vertices are looked at.
+    to. With ``reads_others``, sums read other versions of their operands than other rows. Of ``graph``, only
+    vertices are looked at.
     """
     folds = Lines(graph.num_vertices, num_parts, is_wide=True)
     remote = _runs(graph, rows, owners, sent, folds)
@@ -164,32 +145,9 @@ def _cheaper_to_fold(
     item, group, uses = remote.item, np.repeat(groups.group, items), np.zeros(len(sent), np.int64)
     np.maximum.at(uses, item, np.repeat(rows.row_count[remote.row], items))
     item_bytes = _sending_bytes(graph, sent, uses, reads_others)
-    is_clear = _clearly_cheaper(item, group, item_bytes, groups)
-    rest = np.flatnonzero(~is_clear[group])
-    rest = rest[order_by(group[rest], len(is_clear))[1]]
-    combined = groups_to_combine(
-        *(item_bytes, groups.message_bytes, item[rest], group[rest]), own_bytes=groups.own_bytes
-    )
-    return groups, is_clear | combined
-
-
-def _clearly_cheaper(item: Int32, group: Int32, item_bytes: Int64, groups: _Groups) -> Bool:
-    """Return bool[G], groups that every cheapest choice combines.
-
-    Where groups share the bytes of an item that they need equally, and each of some groups has more to send
-    than its message even without what groups beside these need, combining all of them saves bytes whatever
-    else is chosen.
-    """
-    share = item_bytes // np.maximum(np.bincount(item, minlength=len(item_bytes)), 1)
-    is_clear = np.ones(len(groups.message_bytes), np.bool_)
-    for _ in range(_ROUNDS):
-        share[item[~is_clear[group]]] = 0
-        operand_bytes = groups.own_bytes.copy()
-        np.add.at(operand_bytes, group, share[item])
-        if np.all(operand_bytes[is_clear] > groups.message_bytes[is_clear]):
-            return is_clear
-        is_clear &= operand_bytes > groups.message_bytes
-    return np.zeros_like(is_clear)
+    ascending = order_by(group, len(groups.message_bytes))[1]
+    needed = item[ascending], group[ascending]
+    return groups, groups_to_combine(item_bytes, groups.message_bytes, *needed, own_bytes=groups.own_bytes)
 
 
 def _groups(

@@ -21,12 +21,13 @@ from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph, values_of
 from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, order_by
 
-FOLD, EXPAND = range(2)
-
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """All transfers of each kind, pair of parts, statement and array (hub values apart) as one."""
+    """All transfers of each kind, pair of parts, statement and array (hub values apart) as one.
+
+    They ascend by sender, receiver, statement and array.
+    """
 
     num_parts: int
     num_homes: int  # arrays O
@@ -66,13 +67,12 @@ class Exchanges:
         hops = hops_of(graph, totals, part)[value]
         order, begin = _grouped(pair, alike * (int(hops.max(initial=0)) + 1) + hops, num_parts**2)
         together = np.maximum.reduceat(counts[1][order], begin)  # what is as many hops away
-        is_new = (np.diff(key[order[begin]], prepend=-1) != 0 for key in (pair, alike))
-        groups = np.flatnonzero(np.logical_or(*is_new))
+        groups = _firsts(pair[order[begin]], alike[order[begin]])
         rounds, begin = np.add.reduceat(together, groups), begin[groups]
         first = order[begin]
         site, home = np.divmod(alike[first] // 4, homes)
         moved = (np.add.reduceat((count * width)[order], begin) for count in counts)
-        is_expand, is_hub = alike[first] % 2 == EXPAND, alike[first] // 2 % 2 == 1
+        is_expand, is_hub = alike[first] % 2 == 1, alike[first] // 2 % 2 == 1
         ends = sender[first].astype(np.int64), receiver[first].astype(np.int64)
         return cls(num_parts, len(graph.objects), is_expand, is_hub, *ends, site - 1, home, rounds, *moved)
 
@@ -101,15 +101,11 @@ class Exchanges:
 
     def _messages(self) -> Int64:
         messages = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
-        if not len(self.rounds):
-            return messages
-        keys = [self.sender, self.receiver, self.site, self.home]
-        order = np.lexsort(keys[::-1])
-        keys = [key[order] for key in keys]
-        first = _firsts(keys)
-        per_array, keys = np.maximum.reduceat(self.rounds[order], first), [key[first] for key in keys[:3]]
-        first = _firsts(keys)
-        np.maximum.at(messages, (keys[0][first], keys[1][first]), np.add.reduceat(per_array, first))
+        keys = np.stack((self.sender, self.receiver, self.site, self.home))
+        first = _firsts(*keys)
+        per_array, keys = np.maximum.reduceat(self.rounds, first), keys[:3, first]
+        first = _firsts(*keys)
+        np.maximum.at(messages, tuple(keys[:2, first]), np.add.reduceat(per_array, first))
         return messages
 
     def bytes_per_object(self) -> Int64:
@@ -150,10 +146,9 @@ def _note_hops(rows: Rows, part: Int32, once: Bool, private: Bool, array: Int32,
                 hops[k] = max(hops[k], count)
 
 
-def _firsts(keys: Sequence[Int64]) -> Int64:
-    """Return the first of each group of equal keys, which are sorted; at least one."""
-    is_new = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-    return np.flatnonzero(np.append(True, is_new))
+def _firsts(*keys: Int64) -> NDArray[np.intp]:
+    """Return the first of each group of equal keys, which are sorted; the first key is never negative."""
+    return np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
 
 
 def _grouped(row: Int64, column: Int64, rows: int) -> tuple[Int64, NDArray[np.intp]]:
@@ -166,5 +161,4 @@ def _grouped(row: Int64, column: Int64, rows: int) -> tuple[Int64, NDArray[np.in
     table = csr_array(entries, shape=(rows, int(column.max(initial=0)) + 1))
     table.sort_indices()
     order = table.data
-    changes = (np.diff(key[order], prepend=-1).astype(np.bool_) for key in (row, column))
-    return order, np.flatnonzero(np.logical_or(*changes))
+    return order, _firsts(row[order], column[order])

@@ -1,7 +1,7 @@
 """Coarse view of a large graph: value graph + coarse vertices -> affinity graphs and nets between them.
 
-All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a
-hash table, and nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
+All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up, and
+nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
 communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its
 most frequent use).
 """
@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from commanalyzer.division.coarsening.links import Links, find_links
 from commanalyzer.division.coarsening.neighbours import Neighbours, find_neighbours
 from commanalyzer.division.coarsening.tiles import Tiling, by_anchor
-from commanalyzer.division.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.hypergraph import Hypergraph, build_hypergraph, incidence
 from commanalyzer.division.owners import HubTraffic
 from commanalyzer.division.refinement.refine import placed
@@ -105,10 +106,55 @@ class CoarseView:
         return part
 
 
+class Links(NamedTuple):
+    """Links of coarse vertices (0 to N - 1) and hubs (from N): square matrices, the lower number first."""
+
+    volume: csr_array  # bytes
+    uses: csr_array  # by hubs, of coarse vertices
+
+
 def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
     """Return the links between the coarse vertices of ``tiling`` and hubs; ``None`` if more than ``most``."""
-    n, hubs = tiling.num_vertices, int(np.count_nonzero(removed))
-    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most=most)
+    size = tiling.num_vertices + int(np.count_nonzero(removed))
+    return find_links(graph, _numbers(removed, tiling), tiling.num_vertices, size, most)
+
+
+def find_links(graph: AnyGraph, number: Int32, n: int, size: int, most: int | None = None) -> Links | None:
+    """Return the links of all pairs of numbers; ``None`` as soon as there are more than ``most`` coarse ones.
+
+    ``number`` (int32[V]) are coarse vertices, hubs from ``n`` on, ``size`` in all. The operands of one term
+    of a hub are linked, each to the next elsewhere, as in the affinity graph.
+    """
+    found = Links(*(csr_array((size, size), dtype=np.int64) for _ in range(2)))
+    for rows in row_slices(graph):
+        sink, source = np.repeat(number[rows.row_sink], np.diff(rows.row_ptr)), number[rows.source]
+        apart = np.flatnonzero(sink != source)
+        row, sink, source = np.searchsorted(rows.row_ptr, apart, "right") - 1, sink[apart], source[apart]
+        count, value = rows.row_count[row], rows.source[apart]
+        made = np.maximum(graph.versions[value], 1)  # a row cannot use more versions than exist
+        volume = np.minimum(count, made) * graph.width_bytes[value]
+        into = np.flatnonzero((sink >= n) & (source < n))
+        folded = into[rows.row_fold[row[into]] != 0]
+        term = np.searchsorted(rows.source_ptr, apart[folded], "right")
+        one, other = folded[:-1], folded[1:]
+        beside = (term[1:] == term[:-1]) & (source[one] != source[other])
+        one, other = one[beside], other[beside]
+        ends = np.stack((np.append(source, source[one]), np.append(sink, source[other])))
+        moved = np.append(volume, np.minimum(volume[one], volume[other]))
+        added = Links(
+            csr_array((moved, (ends.min(axis=0), ends.max(axis=0))), (size, size)),
+            csr_array((count[into], (source[into], sink[into])), (size, size)),
+        )
+        found = Links(*(before + more for before, more in zip(found, added, strict=True)))
+        if most is not None and np.count_nonzero(found.volume.indices < n) > most:
+            return None
+    return found
+
+
+def _entries(links: csr_array) -> tuple[Int64, Int64, Int64]:
+    """Return the lower and the higher number of each pair, in order, and its sum."""
+    found = links.tocoo()
+    return found.row.astype(np.int64), found.col.astype(np.int64), found.data
 
 
 def _numbers(removed: Bool, tiling: Tiling) -> Int32:
@@ -130,12 +176,10 @@ def build_coarse(
     links = links or coarse_links(graph, removed, tiling)
     assert links is not None
     work = _work(graph, number, n, hub, links)
-    inner = links.other < n
-    one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
     operand, nets = np.zeros(0, np.int64), None
-    adjacency = Adjacency.of_links(one, other, sums[:, 0], work)
+    adjacency = Adjacency.of_links(links.volume[:n, :n], work)
     hubs = _hub_traffic(links, n, hub)
-    del links, inner, one, other, sums
+    del links
     if with_terms and isinstance(graph, ValueGraph):
         nets, operand = build_hypergraph(graph, tiling.vertex.astype(np.int64), work)
     else:
@@ -160,11 +204,9 @@ def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> F
     """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
     work_flops = graph.work_flops
     work = work_by_number(number, work_flops, n)
-    into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
-    which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
-    total = np.bincount(which, uses, len(hub))
-    share = uses / total[which] * work_flops[hub][which] if len(into) else uses
-    return np.asarray(work + np.bincount(links.one[into], share, n))
+    one, which, uses = _entries(links.uses[:n, n:])
+    share = uses / np.bincount(which, uses, len(hub))[which] * work_flops[hub][which]
+    return np.asarray(work + np.bincount(one, share, n))
 
 
 def work_by_number(number: Int32, work_flops: Float64, count: int) -> Float64:
@@ -173,11 +215,9 @@ def work_by_number(number: Int32, work_flops: Float64, count: int) -> Float64:
 
 
 def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
-    both = links.one >= n
-    one, other = links.one[both] - n, links.other[both] - n
-    _, group = component_labels(Adjacency.of_links(one, other, np.ones_like(one), np.zeros(len(hub))))
-    mixed = (links.one < n) & (links.other >= n)
-    return HubTraffic(hub, group, links.other[mixed] - n, links.one[mixed], links.sums[mixed, 0])
+    _, group = connected_components(links.volume[n:, n:], directed=False)
+    vertex, with_hub, volume = _entries(links.volume[:n, n:])
+    return HubTraffic(hub, group.astype(np.int64), with_hub, vertex, volume)
 
 
 def build_nets(

@@ -11,10 +11,18 @@ from functools import cached_property
 
 import numpy as np
 
-from commanalyzer.division.budget import COSTS, SEARCH, Budget, least_gain, mtkahypar_seconds, pass_seconds
+from commanalyzer.division.budget import (
+    COSTS,
+    SEARCH,
+    Budget,
+    least_gain,
+    metis_seconds,
+    mtkahypar_seconds,
+    pass_seconds,
+)
 from commanalyzer.division.coarsening.coarse import CoarseView, voted
 from commanalyzer.division.libraries.hypergraph import Incidence, incidence
-from commanalyzer.division.libraries.metis import Prepared, partition
+from commanalyzer.division.libraries.metis import partition
 from commanalyzer.division.libraries.mtkahypar import partition_hypergraph
 from commanalyzer.division.options import PortfolioOptions
 from commanalyzer.division.refinement.refine import LEAST_GAIN, MOST_COUNTS, PASSES, refine
@@ -32,21 +40,17 @@ class CoarsePartitioners:
     options: PortfolioOptions
 
     @cached_property
-    def _prepared(self) -> Prepared:
-        return Prepared(self.view.adjacency)
-
-    @cached_property
     def _nets(self) -> Incidence | None:
         return None if self.view.hypergraph is None else incidence(self.view.hypergraph)
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share."""
-        _ = self._prepared, self._nets
+        _ = self._nets
 
     @property
     def is_mesh(self) -> bool:
         """Whether parts can have short borders."""
-        return self._prepared.is_mesh
+        return self.view.adjacency.is_mesh
 
     def metis(self, num_parts: int, budget: Budget, number: int = 0) -> Divided | None:
         """Return what METIS finds with a seed, borders improved; ``None`` if only the first is affordable.
@@ -55,12 +59,14 @@ class CoarsePartitioners:
         """
         seed, options = f" seed {number + 1}" if number else "", self.options
         name = f"metis cut{seed}{self._where}"
-        expected_s = self._prepared.seconds(num_parts) + self.refining_seconds(num_parts)
+        graph = self.view.adjacency
+        expected_s = metis_seconds(graph.num_edges, num_parts, is_mesh=self.is_mesh)
+        expected_s += self.refining_seconds(num_parts)
         if (limit := budget.take(name, expected_s, is_needed=number == 0)) is None:
             return None
         options.caller.check()
         part = partition(
-            *(self._prepared, num_parts),
+            *(graph, num_parts),
             seed=options.seed + number,
             imbalance=options.imbalance,
             caller=options.caller,

@@ -10,19 +10,29 @@ connected components per node).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Float64, Int64, pointer_from_counts
 
+if TYPE_CHECKING:  # METIS is called in helpers, which need nothing else of this
+    from scipy.sparse import csr_array
 
-@dataclass(frozen=True, slots=True)
+_MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
+_MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
+_CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
+
+
+@dataclass(frozen=True)
 class Adjacency:
     """Undirected weighted graph in compressed sparse row form; every edge is stored in both directions.
 
     Partitioners check nothing and read past the end of short arrays: :meth:`of_links` makes it, and its edges
-    are symmetric by construction. Raises ``PartitionError`` if weights are what no partitioner takes.
+    are symmetric by construction. Raises ``PartitionError`` if weights are what no partitioner takes. What
+    divisions of it share is computed once; threads may use it at the same time.
     """
 
     pointer: Int64  # [N + 1]
@@ -39,12 +49,10 @@ class Adjacency:
             getattr(self, f.name).setflags(write=False)
 
     @classmethod
-    def of_links(cls, one: Int64, other: Int64, link_bytes: Int64, work_flops: Float64) -> Adjacency:
-        """Return the graph of int64[L] links between different vertices; parallel ones are added up."""
-        from scipy.sparse import coo_array
-
-        ends, n = (np.concatenate((one, other)), np.concatenate((other, one))), len(work_flops)
-        edges = coo_array((np.tile(link_bytes, 2), ends), shape=(n, n)).tocsr()  # ascending, added up
+    def of_links(cls, links: csr_array, work_flops: Float64) -> Adjacency:
+        """Return the graph of a square matrix with the bytes of each link, once; none on the diagonal."""
+        edges = (links + links.T).tocsr()
+        edges.sort_indices()
         return cls(edges.indptr.astype(np.int64), edges.indices.astype(np.int64), edges.data, work_flops)
 
     @property
@@ -60,6 +68,27 @@ class Adjacency:
     def vertex_of_edge(self) -> Int64:
         """Return int64[2E], the vertex that each stored edge starts from."""
         return np.repeat(np.arange(self.num_vertices, dtype=np.int64), np.diff(self.pointer))
+
+    @cached_property
+    def is_connected(self) -> bool:
+        """Whether the graph is one component."""
+        from scipy.sparse.csgraph import connected_components
+
+        links = _links(self.pointer, self.neighbour, self.edge_bytes, self.num_vertices)
+        return bool(connected_components(links, directed=False, return_labels=False) == 1)
+
+    @cached_property
+    def is_mesh(self) -> bool:
+        """Whether parts can have short borders: as many steps from end to end as through a cube of vertices.
+
+        Otherwise (random links, small worlds) nearly all vertices of a part are at its border.
+        """
+        if self.num_edges > _MESH_DEGREE * self.num_vertices:
+            return False
+        degree = np.diff(self.pointer)
+        most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
+        steps, reached = self.steps_across(most)
+        return bool(steps >= _MESH_DEPTH * max(reached, 1) ** (1 / 3))
 
     def steps_across(self, most_degree: float) -> tuple[int, int]:
         """Return steps from one end of the graph to the other, nearly, and the vertices between them.
@@ -89,13 +118,3 @@ def _links(pointer: Int64, neighbour: Int64, weight: Int64, n: int) -> object:
     from scipy.sparse import csr_array
 
     return csr_array((weight, neighbour, pointer), shape=(n, n))
-
-
-def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
-    """Return the number of connected components, and int64[N], of each vertex its own: by first vertices."""
-    from scipy.sparse.csgraph import connected_components
-
-    a = adjacency
-    links = _links(a.pointer, a.neighbour, a.edge_bytes, a.num_vertices)
-    count, label = connected_components(links, directed=False)
-    return int(count), label.astype(np.int64)

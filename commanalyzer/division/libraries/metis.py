@@ -9,13 +9,16 @@ Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected
 
 from __future__ import annotations
 
-from functools import cached_property
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
+import pymetis
 
-from commanalyzer.division.budget import NO_LIMIT, Limit, metis_seconds
-from commanalyzer.division.libraries import metis_call
-from commanalyzer.division.libraries.adjacency import Adjacency, component_labels
+from commanalyzer.division.budget import NO_LIMIT, Limit
+from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.concurrency import LibraryCaller
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Float64, Int32, Int64
@@ -23,13 +26,10 @@ from commanalyzer.request import DEFAULT_IMBALANCE
 
 _MEAN_WORK_WEIGHT = 1000.0
 _IDLE_SHARE = 0.01
-_MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
-_MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
-_CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
 
 
 def partition(
-    graph: Adjacency | Prepared,
+    graph: Adjacency,
     num_parts: int,
     *,
     seed: int = 1,
@@ -45,8 +45,7 @@ def partition(
     allowed excess of the largest part over the mean, for example 0.03. Raises ``PartitionError`` if the
     request is impossible or METIS fails.
     """
-    prepared = graph if isinstance(graph, Prepared) else Prepared(graph)
-    count = prepared.adjacency.num_vertices
+    count = graph.num_vertices
     if not 1 <= num_parts <= max(count, 1):
         hint = "use fewer nodes or a larger problem size"
         if not count:
@@ -59,50 +58,66 @@ def partition(
     options = {
         "seed": seed,
         "ufactor": max(1, round(imbalance * 1000)),
-        "contig": int(prepared.is_connected and prepared.is_mesh),
+        "contig": int(graph.is_connected and graph.is_mesh),
     }
-    adjacency, call = prepared.adjacency, (caller or LibraryCaller()).call
-    links = adjacency.pointer, adjacency.neighbour, prepared.weight, adjacency.edge_bytes
+    links = graph.pointer, graph.neighbour, integer_work(graph.work_flops), graph.edge_bytes
     try:
-        part = call(metis_call.divide, limit, num_parts, *links, options)
+        part = (caller or LibraryCaller()).call(divide, limit, num_parts, *links, options)
     except (RuntimeError, ValueError, TypeError) as error:
         raise PartitionError(f"METIS failed on {count} vertices: {error}") from error
     return _number_by_position(_fill_empty(part, num_parts), num_parts)
 
 
-class Prepared:
-    """An affinity graph, and what divisions of it share; threads may use it at the same time."""
+def divide(
+    num_parts: int,
+    pointer: Int64,
+    neighbour: Int64,
+    vertex_weight: Int64,
+    edge_weight: Int64,
+    options: dict[str, int],
+) -> Int32:
+    """Return int32[N], parts of a graph in compressed sparse rows by METIS's k-way method, with its options.
 
-    def __init__(self, adjacency: Adjacency) -> None:
-        self.adjacency = adjacency
+    ``pointer`` is [N + 1], ``neighbour`` and the weights of edges are [2 E]. Raises ``RuntimeError``,
+    ``ValueError`` or ``TypeError`` if METIS fails.
+    """
+    index = pymetis.zero_copy_dtype()
+    if index != np.int64:
+        raise RuntimeError(f"expected a build of METIS with numbers of 64 bits, found {index}")
+    with _no_remarks():
+        result = pymetis.part_graph(
+            num_parts,
+            pymetis.CSRAdjacency(pointer, neighbour),
+            vweights=vertex_weight,
+            eweights=edge_weight,
+            recursive=False,
+            options=pymetis.Options(**options),
+        )
+    return np.asarray(result.vertex_part, dtype=np.int32)
 
-    @cached_property
-    def weight(self) -> Int64:
-        """int64[N], work as METIS is given it."""
-        return integer_work(self.adjacency.work_flops)
 
-    @cached_property
-    def is_connected(self) -> bool:
-        """Whether the graph is one component."""
-        return component_labels(self.adjacency)[0] == 1
+@contextmanager
+def _no_remarks() -> Iterator[None]:
+    """Keep what METIS prints (parts that got no vertices, which it fills later) from the user's output.
 
-    @cached_property
-    def is_mesh(self) -> bool:
-        """Whether parts can have short borders: as many steps from end to end as through a cube of vertices.
-
-        Otherwise (random links, small worlds) nearly all vertices of a part are at its border.
-        """
-        graph = self.adjacency
-        if graph.num_edges > _MESH_DEGREE * graph.num_vertices:
-            return False
-        degree = np.diff(graph.pointer)
-        most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
-        steps, reached = graph.steps_across(most)
-        return bool(steps >= _MESH_DEPTH * max(reached, 1) ** (1 / 3))
-
-    def seconds(self, num_parts: int) -> float:
-        """Return about how long METIS takes."""
-        return metis_seconds(self.adjacency.num_edges, num_parts, is_mesh=self.is_mesh)
+    It prints by C's ``printf``, and keeps Python's lock: nothing else is written meanwhile.
+    """
+    c_library = ctypes.PyDLL(None)  # keeps the lock as well
+    try:
+        output = os.dup(1)
+    except OSError:  # closed: nobody sees anything
+        yield
+        return
+    c_library.fflush(None)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        c_library.fflush(None)
+        os.dup2(output, 1)
+        os.close(output)
 
 
 def integer_work(work_flops: Float64) -> Int64:

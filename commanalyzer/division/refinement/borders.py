@@ -1,7 +1,8 @@
 """Refinement beside the borders of parts: owners of all values -> owners that move fewer bytes.
 
 Single values may change sides in the coarse vertices that lie at a border; everything else of a part is one
-vertex that stays. So the hypergraph is as large as the borders, not as the graph.
+vertex that stays. So the hypergraph is as large as the borders, not as the graph: rows whose values have one
+owner move nothing, and are never looked at.
 
 Coarse vertices place what follows only as finely as they are themselves, and where a program's arrays differ
 in order, they hold values of many parts. Here every value that follows can be asked for itself, in passes
@@ -14,7 +15,7 @@ one of those with many does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -22,16 +23,15 @@ from typing import NamedTuple
 import numpy as np
 
 from commanalyzer.division.budget import least_gain
-from commanalyzer.division.coarsening.coarse import build_nets, work_by_number
+from commanalyzer.division.coarsening.coarse import CoarseView, build_nets, work_by_number
 from commanalyzer.division.coarsening.kernels import flow_bytes
-from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, tiles_of
 from commanalyzer.division.libraries.hypergraph import Hypergraph, incidence
 from commanalyzer.division.refinement.refine import LEAST_GAIN, MOST_COUNTS, connectivity, most_work, refine
-from commanalyzer.foundation.compiled import compiled_in_place
-from commanalyzer.graph.storage.slices import row_slices
+from commanalyzer.foundation.compiled import compiled_in_place, frozen
+from commanalyzer.graph.storage.slices import chosen_rows, row_slices
 from commanalyzer.graph.storage.store import AnyGraph
-from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, UInt8
+from commanalyzer.graph.value_graph import Bool, Float64, Int32, Int64, Rows, UInt8, sink_of_source
 
 _MOST_ROUNDS = 16
 
@@ -104,6 +104,74 @@ _ROUNDS = 3
 _GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
 _LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
 _PATIENCE, _MOST_MOVES = 0.1, 16384
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """Rows of a graph whose sinks and sources have several owners, in order; a :class:`.slices.Sliceable`."""
+
+    graph: AnyGraph
+    # [V], parts, or vertices of a hypergraph; values with others than 0 to num_owners - 1 (hubs) do not
+    # count.
+    owner: Int32
+    num_owners: int
+
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[Rows]:
+        """Yield what these rows are in each slice, arguments as of :func:`.row_slices`."""
+        owner = frozen(self.owner, np.int32)
+        for rows in row_slices(self.graph, flows, wanted):
+            is_shared = np.zeros(rows.num_rows, np.bool_)
+            _mark_shared(rows, owner, self.num_owners, is_shared)
+            yield chosen_rows(rows, is_shared)
+
+
+@compiled_in_place
+def _mark_shared(rows: Rows, owner: Int32, num_owners: int, is_shared: Bool) -> None:
+    """Mark the rows of a slice that join values of several owners; others than these are nobody's."""
+    for r in range(len(rows.row_sink)):
+        home = owner[rows.row_sink[r]]
+        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
+            other = owner[rows.source[i]]
+            if 0 <= other < num_owners:
+                is_shared[r] |= 0 <= home < num_owners and home != other
+                home = other
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Rows of a graph at the borders of parts: all others move nothing, and join no two parts."""
+
+    graph: AnyGraph
+    view: CoarseView
+
+    def movable(self, beside: Bool) -> Int64:
+        """Return the anchors in some coarse vertices, ``beside`` (bool[N])."""
+        tiling = self.view.tiling
+        anchor = tiling.neighbours.anchor
+        chosen = np.flatnonzero(anchor == np.arange(len(anchor), dtype=np.int32))
+        return np.asarray(chosen[np.append(beside, False)[tiling.vertex[chosen]]])  # the last one for hubs
+
+    def beside(self, part: Int32) -> Bool:
+        """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
+        vertex, n = self.view.tiling.vertex, self.view.tiling.num_vertices
+        coarse, beside = np.full(n + 1, -1, np.int32), np.zeros(n + 1, np.bool_)  # the last one for hubs
+        coarse[vertex] = part
+        beside[vertex[coarse[vertex] != part]] = True
+        one, other = self.view.adjacency.vertex_of_edge(), self.view.adjacency.neighbour
+        beside[one[coarse[one] != coarse[other]]] = True
+        return beside[:-1]
+
+    def ends(self, part: Int32, num_parts: int) -> Int64:
+        """Return the anchors at both ends of flows between parts."""
+        tiling = self.view.tiling
+        marked = np.zeros(len(part), np.bool_)
+        for piece in SharedRows(self.graph, part, num_parts).slices():
+            sink = sink_of_source(piece)
+            apart = (part[sink] != part[piece.source]) & (tiling.vertex[sink] >= 0)
+            apart &= tiling.vertex[piece.source] >= 0
+            for end in (sink, piece.source):
+                marked[tiling.neighbours.anchor[end[apart]]] = True
+        return np.flatnonzero(marked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from commanalyzer.division.coarsening.kernels import slot
 from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.graph.value_graph import Int64
 
@@ -23,6 +22,7 @@ LOOPS = 1  # that of innermost loops
 KINDS = LOOPS + DEPTH
 PLACES = 5  # of a row that are followed: its sink and the first that it reads
 ARRAY_BITS = 40  # below them, a key is the distance
+_EMPTY, _MULTIPLIER = -1, np.uint64(0x9E3779B97F4A7C15)  # of the hash table
 _STREAMS = 1 << 10  # rows of further streams take the place of earlier ones
 
 
@@ -37,9 +37,9 @@ class Streams(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Hash table of :mod:`~commanalyzer.division.coarsening.kernels`: how often each distance occurs."""
+    """How often each distance occurs, in a hash table with linear probing."""
 
-    keys: Int64  # [slots], array and distance, -1 for an empty slot
+    keys: Int64  # [slots], array and distance, -1 for an empty slot; a power of two
     times: Int64  # [slots, KINDS]
     entries: Int64  # [1]
 
@@ -57,13 +57,38 @@ def new_reads(flows: int, arrays: int) -> tuple[Int64, Int64, Int64, Int64]:
     return np.empty(flows, np.int64), latest, ring, np.zeros(arrays, np.int64)
 
 
+@compiled_in_place
+def _slot(keys: Any, key: Any) -> Any:
+    """Return the slot of ``key``, or the empty one where it belongs."""
+    mask = len(keys) - 1
+    mixed = np.uint64(key) * _MULTIPLIER
+    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
+    while keys[h] != key and keys[h] != _EMPTY:
+        h = (h + 1) & mask
+    return h
+
+
+@compiled
+def grown(keys: Any, sums: Any) -> Any:
+    """Return a table of twice the slots with the same entries."""
+    wider = np.full(2 * len(keys), _EMPTY, np.int64)
+    moved = np.zeros((2 * len(keys), sums.shape[1]), np.int64)
+    for h in range(len(keys)):
+        if keys[h] != _EMPTY:
+            at = _slot(wider, keys[h])
+            wider[at] = keys[h]
+            for c in range(sums.shape[1]):
+                moved[at, c] = sums[h, c]
+    return wider, moved
+
+
 @compiled_inline
 def _note(array: Any, distance: Any, kind: Any, tally: Any) -> None:
     """Note a distance, unless it is short; there must be room."""
     keys, times, entries = tally
     if distance > LAGS:
         key = (np.int64(array) << ARRAY_BITS) | distance
-        h = slot(keys, key)
+        h = _slot(keys, key)
         if keys[h] != key:
             keys[h] = key
             entries[0] += 1

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from commanalyzer.division.coarsening.kernels import grown
 from commanalyzer.division.regular import shape_kernels as kernels
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
@@ -349,7 +348,7 @@ def tally_distances(
         reads = kernels.new_reads(flows.max(initial=0), arrays)
         known = rows, index, owner, reads, streams
         while (row := kernels.tally_distances(piece, row, *known, tally)) < rows:
-            keys, times = grown(tally.keys, tally.times)
+            keys, times = kernels.grown(tally.keys, tally.times)
             tally = kernels.Tally(keys, times, tally.entries)
         if tally.entries[0] - before > _NEW_DISTANCES:
             share *= _FEWER

@@ -232,7 +232,7 @@ def _equal_groups(comm_bytes: NDArray[np.int64], num_groups: int, size: int, see
     """int64[P], groups of exactly ``size`` ranks: parts of METIS, the surplus moved to parts with room."""
     if num_groups == 1 or size == 1:
         return np.arange(num_groups * size) // size
-    from commanalyzer.division.libraries.metis_call import divide
+    from commanalyzer.division.libraries.metis import divide
 
     both = comm_bytes + comm_bytes.T
     row, column = np.nonzero(both)

@@ -6,7 +6,7 @@ import pytest
 from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.division.budget import COSTS, Budget, least_gain
 from commanalyzer.division.libraries.adjacency import Adjacency
-from commanalyzer.division.libraries.metis import Prepared, partition
+from commanalyzer.division.libraries.metis import partition
 from tests.unit.division.measures import edge_cut
 
 
@@ -55,8 +55,8 @@ def test_what_is_needed_is_tried_even_if_it_takes_more_than_there_is() -> None:
 
 @pytest.mark.parametrize("n", [2000, 40_000])
 def test_random_links_are_no_mesh_and_cubes_are(n: int) -> None:
-    assert not Prepared(random_links(n, 8)).is_mesh
-    assert Prepared(cube(round(n ** (1 / 3)))).is_mesh
+    assert not random_links(n, 8).is_mesh
+    assert cube(round(n ** (1 / 3))).is_mesh
 
 
 def test_a_vertex_with_very_many_links_does_not_hide_a_mesh() -> None:
@@ -64,7 +64,7 @@ def test_a_vertex_with_very_many_links_does_not_hide_a_mesh() -> None:
     one = np.repeat(np.arange(mesh.num_vertices), np.diff(mesh.pointer))
     star = np.arange(4096, dtype=np.int64)
     ends = np.concatenate((np.array([one, mesh.neighbour]), np.array([np.full(4096, 4096), star])), axis=1)
-    assert Prepared(linked(4097, ends)).is_mesh
+    assert linked(4097, ends).is_mesh
 
 
 def test_random_links_are_divided_within_seconds() -> None:

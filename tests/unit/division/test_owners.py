@@ -3,29 +3,21 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.division.libraries.metis import partition
 from commanalyzer.division.owners import owners_in
-from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.foundation.flows import SourceRole
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.structure.hubs import find_hubs
 from commanalyzer.graph.value_graph import Bool, HomeKind, HomeObject, Int32, ValueGraph
 from tests.counts import count_volume
-from tests.graphs import build, chain, folded, homed, row
+from tests.graphs import build, folded, homed, row
 
 
 def placed(graph: ValueGraph, hubs: Bool, core: list[int], parts: int) -> Int32:
     """Owners of all values where those of all but hubs are known."""
     return build_by_value(graph, hubs).owners(np.array(core, np.int32), parts)
-
-
-def divided(graph: ValueGraph, hubs: Bool, parts: int) -> Int32:
-    """Owners of all values as METIS finds them."""
-    view = build_by_value(graph, hubs)
-    return view.owners(partition(view.adjacency, parts), parts)
 
 
 def test_hub_goes_where_most_of_its_operands_are() -> None:
@@ -49,28 +41,17 @@ def test_hub_without_neighbours_belongs_to_part_0() -> None:
     assert placed(g, np.arange(3) == 2, [1, 1], 2).tolist() == [1, 1, 0]
 
 
-def test_there_are_no_more_parts_than_ordinary_values() -> None:
-    with pytest.raises(PartitionError, match="cannot divide 0 values among 2 parts"):
-        divided(build(2, []), np.ones(2, dtype=np.bool_), 2)
-
-
 def test_histogram_items_are_not_sorted_by_bin() -> None:
     items, bins, p = 400, 8, 4
     rows = [row(items + b) for b in range(bins)]
     rows += [folded(items + i % bins, [(i, SourceRole.ADDRESS)], accumulates=True) for i in range(items)]
     g = build(items + bins, rows)
     hubs = find_hubs(g)
-    owners = divided(g, hubs, p)
+    view = build_by_value(g, hubs)
+    owners = view.owners(partition(view.adjacency, p), p)
     assert np.bincount(owners[:items]).tolist() == [items // p] * p
     # Every part holds items of every bin and sends one word for each bin that it does not own.
     assert count_volume(g, owners, p, hubs).total_bytes == bins * (p - 1) * 8
-
-
-def test_chain_from_end_to_end() -> None:
-    g = chain(60, count=7)
-    hubs = find_hubs(g)
-    owners = divided(g, hubs, 4)
-    assert count_volume(g, owners, 4, hubs).total_bytes == 2 * 3 * 8 * 7
 
 
 def test_hub_links_have_the_bytes_of_all_flows_between_hubs_and_other_values() -> None:

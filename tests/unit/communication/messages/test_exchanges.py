@@ -69,21 +69,6 @@ def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]
     assert set(zip(*(c.tolist() for c in columns), strict=True)) == groups
 
 
-def test_more_lines_than_there_is_room_for_at_first() -> None:
-    parts, n = 200, 5000
-    graph = build(1, [])
-    sender = (np.arange(n) % parts).astype(np.int32)
-    receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
-    value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
-    item = Transfers(value, sender, receiver, count, count, count, np.full(n, 8, dtype=np.int64))
-    found = Exchanges.of((item,), parts, graph, totals_of(graph), np.zeros(1, np.int32))
-    expected = np.zeros((parts, parts), dtype=np.int64)
-    expected[sender, receiver] = count
-    assert len(found.rounds) == n
-    assert found.communication().messages.tolist() == expected.tolist()
-    assert found.communication().comm_bytes.tolist() == (8 * expected).tolist()
-
-
 def test_what_is_computed_from_what_was_sent_goes_in_a_later_message() -> None:
     """A triangular solution with rows dealt out; steps in time that are all kept."""
     graph = build(8, [row(i, *range(i)) for i in range(1, 8)])

@@ -15,7 +15,7 @@ import pytest
 
 from commanalyzer.division.budget import Limit
 from commanalyzer.division.decompose import CountOptions, affordable_jobs, decompose, tiled_jobs
-from commanalyzer.division.libraries import mtkahypar_call
+from commanalyzer.division.libraries import mtkahypar
 from commanalyzer.division.libraries.concurrency import (
     LEAST_SECONDS,
     CutShortError,
@@ -152,7 +152,7 @@ def test_partitioners_give_the_same_in_another_process(helpers: LibraryCaller) -
         np.testing.assert_array_equal(here, there)
     path = np.arange(0, 40, 2), np.repeat(np.arange(20), 2)[1:-1]
     arguments = 4, *path, np.ones(20, np.int64), np.ones(19, np.int64), 1, 0.03
-    ours, theirs = mtkahypar_call.divide(*arguments), helpers.call(mtkahypar_call.divide, Limit(), *arguments)
+    ours, theirs = mtkahypar.divide(*arguments), helpers.call(mtkahypar.divide, Limit(), *arguments)
     np.testing.assert_array_equal(ours, theirs)
 
 

@@ -61,19 +61,11 @@ def test_loose_values_fill_the_gaps_beside_a_connected_piece() -> None:
     assert np.bincount(part).tolist() == [20] * 4
 
 
-def test_more_parts_than_values() -> None:
-    with pytest.raises(PartitionError, match="cannot divide 5 values among 6 parts") as caught:
-        partition(path(5), 6)
+@pytest.mark.parametrize("parts", [0, 6])
+def test_more_parts_than_values_or_none(parts: int) -> None:
+    with pytest.raises(PartitionError, match=f"cannot divide 5 values among {parts} parts") as caught:
+        partition(path(5), parts)
     assert "fewer nodes" in caught.value.hint
-
-
-def test_as_many_parts_as_values() -> None:
-    assert sorted(partition(path(8), 8).tolist()) == list(range(8))
-
-
-def test_no_parts() -> None:
-    with pytest.raises(PartitionError, match="cannot divide 5 values among 0 parts"):
-        partition(path(5), 0)
 
 
 @given(graphs(), st.integers(1, 9))

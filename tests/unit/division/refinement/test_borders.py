@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.division.coarsening.coarse import build_coarse, build_nets, work_by_number
+from commanalyzer.division.coarsening.coarse import build_coarse, build_nets
 from commanalyzer.division.coarsening.neighbours import Neighbours
-from commanalyzer.division.coarsening.surface import SharedRows, Surface
 from commanalyzer.division.coarsening.tiles import Tiling, build_tiling
 from commanalyzer.division.refinement.borders import (
+    SharedRows,
+    Surface,
     _is_everywhere,
     _least_gain,
     _numbered,
@@ -104,11 +105,6 @@ def test_where_borders_hold_too_much_only_ends_of_flows_move(monkeypatch: pytest
         assert (better is not None) == is_found
         if better is not None:
             assert np.flatnonzero(np.diff(better)).tolist() == [31]
-
-
-def test_work_is_added_by_number_without_hubs() -> None:
-    work = work_by_number(np.array([0, 1, 2, 1], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), 2)
-    assert work.tolist() == [1.0, 10.0]
 
 
 def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.division.coarsening.surface import SharedRows
+from commanalyzer.division.refinement.borders import SharedRows
 from commanalyzer.graph.storage.slices import joined_rows, row_slice
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.graph.value_graph import ValueGraph
