@@ -77,7 +77,7 @@ def _analysed(case: ScalingCase, workload: CaseProgram, size: int, counts: Seque
     for p in counts:  # one step per number of processes
         values, grid = workload.values(arguments, p), workload.extents(p)
         owners = owners_by_blocks(flat, hubs, workload, grid, values)
-        total = charge_volume(flat, owners, p, hubs).communication(flat).total_bytes
+        total = charge_volume(flat, owners, p, hubs).communication(flat, owners).total_bytes
         known = _known(workload, arguments, p, "predicted")
         found.append(total - known - (particles_that_stay(arguments, p) if case.name == "pic" else 0))
     return found

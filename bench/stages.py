@@ -97,7 +97,7 @@ def measure(case: str, parts: int) -> Measurement:
 
     def count() -> None:
         charges = charge_volume(flat, owners, parts, hubs, totals)
-        exchanges = charges.exchanges(flat, totals, hubs)
+        exchanges = charges.exchanges(flat, owners, totals, hubs)
         with_collectives(exchanges.communication(), charges, exchanges, flat, hubs)
         folded, readers = (charges.fold.value, charges.fold.sender), totals.readers
         known = (flat, work, hubs, owners, parts, folded)

@@ -21,8 +21,8 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 1_576,
     "cli": 3_224,
-    "communication": 2_876,
-    "division": 6_711,
+    "communication": 2_877,
+    "division": 6_751,
     "foundation": 1_100,
     "graph": 5_581,
     "kernels": 6_585,
@@ -40,7 +40,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_544,
+    "tests": 41_555,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

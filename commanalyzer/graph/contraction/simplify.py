@@ -72,15 +72,13 @@ def merge_stored_registers(graph: OneGraph) -> OneGraph:
 
     Only where it is certain: one row defines the value, one row stores it, and as often as it is made.
     """
-    named = graph.is_register | graph.is_temporary
-    is_copy = _are_copies(graph)
+    named, is_copy = graph.is_register | graph.is_temporary, _are_copies(graph)
     if not named.any() or not is_copy.any():
         return graph
     target = _stored(graph, named, is_copy)
-    is_gone = target != np.arange(len(target))
-    if not is_gone.any():
+    gone = np.flatnonzero(is_gone := target != np.arange(len(target))).astype(np.int32)
+    if not len(gone):
         return graph
-    gone = np.flatnonzero(is_gone).astype(np.int32)
     work = _work_moved(graph.work_flops.copy(), [(gone, target[gone])])
 
     def renamed() -> Iterator[Rows]:
@@ -141,9 +139,8 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     """Return bool[V], values that everyone computes, int64[V + 1], and what each is made of, from there on.
 
     Registers, words that are made ``again``, and where compilers put arguments that are no variables. Values
-    that are made of each other, round a loop, are counters: one after the other, they do no work. And private
-    temporaries that are made twice or more for each version of what they are made of, for those who read
-    them, where all such of one place are made of no more words than they are, and than one may be made of.
+    that are made of each other, round a loop, are counters: one after the other, they do no work. And scratch
+    that is made twice or more per version of what it is made of, if all of a place is made of fewer words.
     """
     v, is_fixed, circles = graph.num_vertices, graph.versions <= 1, np.zeros(graph.num_vertices, np.bool_)
     is_scalar = np.array([o.is_temporary_scalar for o in graph.objects])[graph.home_object]
@@ -160,9 +157,8 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
         chosen = is_open[of := sink_of_source(rows)] & (rows.source != of)
         key = sorted_unique(np.append(key, of[chosen].astype(np.int64) * v + rows.source[chosen]))
     sink, source = np.divmod(key, max(v, 1))
-    _, label = connected_components(
-        csr_array((np.ones(len(key)), (sink, source)), (v, v)), connection="strong"
-    )
+    links = csr_array((np.ones(len(key)), (sink, source)), (v, v))
+    label = connected_components(links, connection="strong")[1]
     is_open[(circles | (np.bincount(label)[label] > 1)) & (graph.work_flops > 0)] = False
     is_root, chosen = np.zeros(v, np.bool_), is_open[sink]
     is_root[source[chosen & ~is_open[source]]] = True
@@ -177,14 +173,11 @@ def _replicated(graph: AnyGraph, again: Bool) -> tuple[Bool, Int64, Int32]:
     is_made, is_several = (is_scratch & ~again)[open_values], (graph.versions > 1)[open_values]
     kept = (count <= _MOST_ROOTS) & np.where(is_made, is_new, ~is_new & ((count == 0) | is_several))
     anew = np.flatnonzero(kept & is_made)
-    if len(anew):
-        row, column = np.nonzero(known[anew])
-        at = np.unique(table[anew[row], column], return_inverse=True)[1]
-        first = at[np.searchsorted(row, np.arange(len(anew)))]
-        joined = csr_array((np.ones(len(at)), (first[row], at)), shape=(int(at.max()) + 1,) * 2)
-        place = connected_components(joined, directed=False)[1]
-        most = np.minimum(np.bincount(place[first], minlength=len(place)), _MOST_ROOTS)
-        kept[anew[(np.bincount(place) > most[: place.max() + 1])[place[first]]]] = False
+    first, root = table[anew, 0], table[anew][known[anew]]
+    links = csr_array((np.ones(len(root)), (np.repeat(first, count[anew]), root)), (v, v))
+    place = connected_components(links, directed=False)[1]
+    made, words = (np.bincount(place[each], minlength=v) for each in (first, np.unique(root)))
+    kept[anew[(words > np.minimum(made, _MOST_ROOTS))[place[first]]]] = False
     pointer = np.zeros(v, np.int64)
     pointer[open_values[kept]] = count[kept]
     is_open[open_values[~kept]] = False
