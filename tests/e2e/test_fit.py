@@ -34,11 +34,7 @@ def test_fit_prints_and_saves_laws(tmp_path: Path, table: Path) -> None:
     laws = ("160 n (q1 + q2 - 2)", "2-D halo", "20 p (2 - 1/q1 - 1/q2)", "70 n^2")
     assert [text for text in (*laws, "40,632,320", "extrapolated") if text not in done.out] == []
     metrics = [law.metric for law in load_laws(tmp_path / "laws.json").laws]
-    assert metrics == [
-        "comm_bytes",
-        "messages",
-        "work_flops",
-    ]
+    assert metrics == ["comm_bytes", "messages", "work_flops"]
     assert json.loads((tmp_path / "laws.json").read_text())["provenance"]["input_hashes"][0][0] == str(table)
     at = ("--at", "p=1024", "--at", "n=4096")
     quiet = commanalyzer(tmp_path, "fit", table, *at, "--quiet").out

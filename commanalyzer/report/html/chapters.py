@@ -34,13 +34,14 @@ from commanalyzer.report.html.subject import machine_name
 from commanalyzer.report.kernels.task_files import tasks_chart
 from commanalyzer.report.kernels.text import kernel_fields
 from commanalyzer.report.scaling.allocations_text import configuration_fields, decision_lines
-from commanalyzer.report.scaling.laws_text import LAWS, advice_lines, projection_fields
+from commanalyzer.report.scaling.laws_text import advice_lines, law_fields, projection_fields
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.provenance import file_hash
 from commanalyzer.scaling.allocations.advice import AllocationReport
 from commanalyzer.scaling.allocations.decisions import sbatch_lines
 from commanalyzer.scaling.laws.data import Observations, read_observations
 from commanalyzer.scaling.laws.document import LawsDocument
+from commanalyzer.scaling.laws.formula import doubt_text
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.projection import Projection, advise, project
 from commanalyzer.scaling.laws.terms import NODES
@@ -103,7 +104,7 @@ class LawsRequest:
 def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) -> Chapter:
     """Laws, and projections on each machine; ``FitError`` if a law or a parameter for these is missing."""
     document = request.document
-    fields = (*LAWS, worded("fitted on", _range))
+    fields = (*law_fields(), worded("fitted on", _range))
     caption = "Formulas, in bytes, messages and floating-point operations"
     formulas = page_table(caption, document.laws, fields)
     chart = _law_chart(document)
@@ -193,6 +194,7 @@ def _notes(laws: Sequence[Law]) -> Points:
     notes = [f"`{law.metric}`: {note}" for law in laws for note in law.notes]
     notes += [
         f"`{law.metric}`: {len(law.alternatives)} other formulas explain the data as well; bands include them"
+        + (f"; {doubt}" if (doubt := doubt_text(law)) else "")
         for law in laws
         if law.alternatives
     ]

@@ -19,18 +19,19 @@ from commanalyzer.report.scaling.allocations_text import memory_line
 from commanalyzer.report.tables import Field, across, numeric, print_lines, terminal_table, worded
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.formula import (
+    APART,
     accuracy_text,
+    amount_text,
+    doubt_text,
     formula_text,
     grid_note,
     law_name,
     law_text,
-    number_text,
 )
 from commanalyzer.scaling.laws.law import CONFIDENCE, Law
 from commanalyzer.scaling.laws.projection import Advice, Division, Projection, advise, gain_of_best, project
 
 _MOST_SHOWN = 3
-_DISAGREEMENT = 0.1  # relative difference at twice the largest values
 _FAMILY = {"polynomial": "exact", "lattice": "physical", "pmnf": "normal form", "power": "power law"}
 
 
@@ -46,36 +47,37 @@ def show_laws(
 
     Predictions are at ``targets``, ``others`` are laws of somebody else; only tables if ``quiet``.
     """
-    console.print(terminal_table(document.laws, LAWS, "Scaling laws"))
-    print_lines(console, (line for law in document.laws if not quiet for line in _remarks(law)))
+    console.print(terminal_table(document.laws, law_fields(targets), "Scaling laws"))
+    print_lines(console, (line for law in document.laws if not quiet for line in _remarks(law, targets)))
     if targets:
         console.print(_predictions(document.laws, targets))
     opinions = (_opinion(document.laws, other, targets) for other in others if not quiet)
     print_lines(console, (line for lines in opinions for line in lines))
 
 
-LAWS: tuple[Field[Law], ...] = (
-    worded("metric", lambda law: law.metric, overflow="fold"),
-    worded("law", law_text, "p: nodes; other letters: parameters of the program", overflow="fold"),
-    worded("reads as", law_name, "what usually grows so", overflow="fold"),
-    worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
-    numeric(
-        "prediction error",
-        lambda law: accuracy_text(law.formula),
-        "of rows and largest values that were left out of the fit",
-    ),
-    numeric("points", lambda law: str(law.num_points)),
-)
+def law_fields(asked: Mapping[str, float] | None = None) -> tuple[Field[Law], ...]:
+    """Columns of a table of laws; no law is exact of which the data allow other forms where it is asked."""
+
+    def accuracy(law: Law) -> str:
+        found = accuracy_text(law.formula)
+        return "undecided" if found == "exact" and doubt_text(law, asked) else found
+
+    return (
+        worded("metric", lambda law: law.metric, overflow="fold"),
+        worded("law", law_text, "p: nodes; other letters: parameters of the program", overflow="fold"),
+        worded("reads as", law_name, "what usually grows so", overflow="fold"),
+        worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
+        numeric("prediction error", accuracy, "of rows and largest values that were left out of the fit"),
+        numeric("points", lambda law: str(law.num_points)),
+    )
 
 
-def _remarks(law: Law) -> list[str]:
-    lines = [f"{law.metric}: {note}" for note in law.notes]
-    if grid := grid_note(law.formula):
-        lines.append(f"{law.metric}: {grid}")
+def _remarks(law: Law, targets: Mapping[str, float]) -> list[str]:
+    notes = (*law.notes, doubt_text(law, targets), grid_note(law.formula))
+    lines = [f"{law.metric}: {note}" for note in notes if note]
     shown = [formula_text(f, law.parameters) for f in law.alternatives[:_MOST_SHOWN]]
     if shown:
-        more = len(law.alternatives) - len(shown)
-        tail = f" and {more} more" if more else ""
+        tail = f" and {more} more" if (more := len(law.alternatives) - len(shown)) else ""
         lines.append(f"{law.metric}: the data allow as well: {'; '.join(shown)}{tail}")
     return lines
 
@@ -85,11 +87,11 @@ def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
 
     def end(law: Law, k: int) -> str:
         lacking = ("no band: too few runs", f"add {law.lacks}")
-        return lacking[k] if law.lacks else _number(law.band(targets)[k][0])
+        return lacking[k] if law.lacks else amount_text(law.band(targets)[k][0])
 
     fields: tuple[Field[Law], ...] = (
         worded("metric", lambda law: law.metric),
-        numeric("value", lambda law: _number(law.predict(targets)[0])),
+        numeric("value", lambda law: amount_text(law.predict(targets)[0])),
         *across((f"{100 * CONFIDENCE:.0f} % from", "to"), end),
         worded("", lambda law: "extrapolated" if law.is_beyond(targets).any() else ""),
     )
@@ -117,14 +119,8 @@ def _opinion(laws: Sequence[Law], other: Law, targets: Mapping[str, float]) -> l
     point = {name: targets.get(name, 2.0 * x) for name, x in highest.items()}
     ours, theirs = own.predict(point)[0], other.predict(point)[0]
     where = ", ".join(f"{name} = {value:g}" for name, value in point.items())
-    largest = max(ours, theirs)
-    differs = abs(ours - theirs) > _DISAGREEMENT * largest
-    verdict = "DISAGREES" if differs else "agrees"
-    return [head, f"  {verdict} at {where}: {_number(theirs)} against {_number(ours)}"]
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= value < 1e12 else number_text(value) if value else "0"
+    verdict = "DISAGREES" if abs(ours - theirs) > APART * max(ours, theirs) else "agrees"
+    return [head, f"  {verdict} at {where}: {amount_text(theirs)} against {amount_text(ours)}"]
 
 
 SCHEMA = "commanalyzer.projection/1"
@@ -296,6 +292,7 @@ def _projection_remarks(curves: Sequence[Projection]) -> list[str]:
     if any(curve.is_beyond.any() for curve in curves):
         lines.append("* outside of the data of the laws: extrapolated")
     lines += [f"no band: too few runs; {runs}" for runs in curves[0].lacking]
+    lines += dict.fromkeys(doubt for curve in curves for doubt in curve.doubts)
     if curves[0].missing:
         lines.append(
             f"No laws of {', '.join(curves[0].missing)}: their time is left out, and the bound is above that "
@@ -334,4 +331,5 @@ def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object
         "is_beyond": curve.is_beyond.tolist(),
         "missing_laws": list(curve.missing),
         "runs_to_add": list(curve.lacking),
+        "doubts": list(curve.doubts),
     }

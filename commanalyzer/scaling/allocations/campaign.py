@@ -41,17 +41,10 @@ from commanalyzer.scaling.allocations.metrics import (
     require,
     units_of,
 )
+from commanalyzer.scaling.laws.families import nonnegative_sums
 from commanalyzer.scaling.laws.formula import PYTHON, formula_text
 from commanalyzer.scaling.laws.law import Formula
-from commanalyzer.scaling.laws.regression import (
-    Index,
-    Problem,
-    all_pairs,
-    best_subsets,
-    extended,
-    prediction_errors,
-    robust,
-)
+from commanalyzer.scaling.laws.regression import Problem, prediction_errors, robust
 from commanalyzer.scaling.laws.selection import Fitted, candidates_of, choose
 from commanalyzer.scaling.laws.terms import Factor, Floats, Term, columns
 
@@ -60,7 +53,6 @@ _AMOUNTS = ("NI", "M", "S", "PT", "NT", "V", "VI", "LT")
 _MODIFIERS = ("PPN", "D")
 _LEAST_ROWS = 12
 """Phases in an area: three terms, and three times as many to judge them by."""
-_KEEP = 200
 _BOUND_FACTOR = 4
 _GAIN = 0.9
 """A split must make the error of prediction a tenth smaller: each has a formula to explain more."""
@@ -189,7 +181,7 @@ def _formula(data: CampaignData, names: Sequence[str], shape: Sequence[str]) -> 
     table = columns(terms, x) / data.time_s[:, None]
     problem = Problem(table, np.ones(len(data.time_s)), tuple(_holdouts(data.metrics["N"])))
     found: list[Fitted] = []
-    for subsets in _subsets(problem, len(terms)):
+    for subsets in nonnegative_sums(problem):
         found += candidates_of("areas", terms, problem, prediction_errors(problem, subsets))
     ranked = choose(found, len(data.time_s))
     if not ranked:
@@ -225,16 +217,6 @@ def _terms(names: Sequence[str], shape: Sequence[str]) -> list[Term]:
     singles = [term(name) for name in (*amounts, *(m for m in modifiers if m == "D"))]
     products = [term(a, m) for a, m in itertools.product(amounts, modifiers)]
     return [(), *singles, *products]
-
-
-def _subsets(problem: Problem, count: int) -> Iterator[Index]:
-    """Sums of up to three terms: all pairs, and the best of these with each further term."""
-    ones = np.arange(count, dtype=np.int64)[:, None]
-    yield best_subsets(problem, ones, _KEEP, positive=True)
-    pairs = best_subsets(problem, all_pairs(count), _KEEP, positive=True)
-    yield pairs
-    if len(pairs):
-        yield best_subsets(problem, extended(pairs, count), _KEEP, positive=True)
 
 
 def pattern_messages(point: CampaignPoint) -> Messages:

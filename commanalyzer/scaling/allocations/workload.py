@@ -120,14 +120,9 @@ class Halo:
             np.diff(np.arange(number + 1) * points // number)
             for points, number in zip(self.domain, grid, strict=True)
         ]
-        found = [
-            np.zeros((3, 0), dtype=np.int64),
-            *(
-                self._towards(rank, parts, offset)
-                for offset in product((-1, 0, 1), repeat=len(grid))
-                if any(offset) and (self.neighbours == "all" or sum(map(abs, offset)) == 1)
-            ),
-        ]
+        most = len(grid) if self.neighbours == "all" else 1
+        offsets = (o for o in product((-1, 0, 1), repeat=len(grid)) if 1 <= sum(map(abs, o)) <= most)
+        found = [self._towards(rank, parts, offset) for offset in offsets]
         return Messages(*np.concatenate(found, axis=1))
 
     def _towards(self, rank: Int64, parts: Sequence[Int64], offset: Sequence[int]) -> Int64:

@@ -48,6 +48,7 @@ class Observations:
     per_program: frozenset[str] = field(default_factory=frozenset)
     source: str = ""  # what they were read from
     left_out: tuple[str, ...] = ()  # points whose plain blocks form another grid than those of the others
+    grid: int = 0  # dimensions of the most cubic grids that all plain blocks form; 0 where they do not
 
     def knows(self, metric: str) -> bool:
         """It has a value somewhere."""
@@ -112,29 +113,29 @@ def of_table(
     points = np.stack([lines.numbers(name) for name in (*names, FIRST)], axis=1)
     numeric = [n for n in NAMES if n != FIRST and lines.column(n).dtype.kind != "U"]
     metrics = {name: lines.numbers(name) for name in numeric}
-    other = _on_another_grid(lines.column("regular_method").tolist(), points[:, -1])
+    grid, other = _grids(lines.column("regular_method").tolist(), points[:, -1])
     metrics |= {n: np.where(other, np.nan, y) for n, y in metrics.items() if n.startswith("regular_")}
     left_out = tuple(
         f"{point_text((*names, NODES), points[i])} is left out: plain blocks on another grid, "
         f"{lines.column('regular_method')[i]}"
         for i in np.flatnonzero(other).tolist()
     )
-    return Observations((*names, NODES), points, metrics, frozenset(PER_POINT), source, left_out)
+    return Observations((*names, NODES), points, metrics, frozenset(PER_POINT), source, left_out, grid)
 
 
-def _on_another_grid(methods: Sequence[str], nodes: Floats) -> NDArray[np.bool_]:
-    """bool[N], the few points whose blocks are not on the most cubic grid of their nodes.
+def _grids(methods: Sequence[str], nodes: Floats) -> tuple[int, NDArray[np.bool_]]:
+    """Dimensions of the most cubic grids that all points name (else 0), and bool[N], few points on others.
 
-    Such a grid balances a small problem better; the formula of the other points does not hold for it.
+    Another grid balances a small problem better; the formula of the other points does not hold for it.
     """
     found = [re.search(r"\d+(x\d+)*", method) for method in methods]
     grids = [tuple(sorted(map(int, m[0].split("x")), reverse=True)) if m else () for m in found]
-    dimensions = Counter(map(len, filter(None, grids))).most_common(1)
-    if not dimensions or dimensions[0][0] == 1:
-        return np.zeros(len(grids), dtype=np.bool_)
-    usual = [most_cubic_grid(int(p), dimensions[0][0]) for p in nodes.tolist()]
-    other = np.array([bool(g) and sorted(g) != sorted(u) for g, u in zip(grids, usual, strict=True)])
-    return other if 2 * other.sum() < len(other) else np.zeros_like(other)
+    d = max(Counter(map(len, filter(None, grids))).most_common(1), default=(0, 0))[0]
+    usual = [most_cubic_grid(int(p), d) for p in nodes.tolist()] if d > 1 else grids
+    other = np.array([bool(g) and g != u for g, u in zip(grids, usual, strict=True)])
+    if 2 * other.sum() >= len(other):
+        return 0, np.zeros_like(other)
+    return d if d > 1 and all(grids) else 0, other
 
 
 def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:

@@ -51,12 +51,17 @@ _NODE_FACTORS: tuple[tuple[Factor, ...], ...] = (
 Row: TypeAlias = list[Fraction]
 
 
-def exact_polynomial(x: Floats, y: Floats, node_parameter: int) -> Formula | None:
-    """The polynomial with the fewest coefficients through all points; ``None`` if there is none."""
-    if not (_whole(x) and _whole(y)):
-        return None
+def exact_polynomials(x: Floats, y: Floats, node_parameter: int, grid: int = 0) -> list[Formula]:
+    """The polynomials with the fewest coefficients through all points, those of a known ``grid`` first."""
+    numbers = np.append(x, y)
+    if (numbers != np.rint(numbers)).any() or np.abs(numbers).max() >= _LARGEST:
+        return []
     scale = np.maximum(np.abs(y), 1.0)
-    for terms in _polynomial_sums(x, node_parameter):
+    exact: dict[tuple[Term, ...], Formula] = {}
+    fewest = len(x)
+    for terms in _polynomial_sums(x, node_parameter, grid):
+        if len(terms) > fewest:
+            break
         table = columns(terms, x) / scale[:, None]
         norms = np.sqrt((table**2).sum(axis=0))
         if not (np.isfinite(norms).all() and (norms > 0).all()):
@@ -65,28 +70,24 @@ def exact_polynomial(x: Floats, y: Floats, node_parameter: int) -> Formula | Non
         if rank == len(terms) and np.abs(table / norms @ solution - y / scale).max() < _NEAR:
             found = _solved(np.rint(columns(terms, x)), y)
             if found is not None:
-                kept = [(t, c) for t, c in zip(terms, found, strict=True) if c]
-                chosen, coefficients = tuple(t for t, _ in kept), tuple(float(c) for _, c in kept)
-                none = (0.0,) * len(kept) ** 2
-                return Formula(
-                    "polynomial", chosen, coefficients, covariance=none,
-                    degrees_of_freedom=len(y) - len(terms),
+                kept = {t: float(c) for t, c in zip(terms, found, strict=True) if c}
+                fewest = len(terms)
+                exact[tuple(kept)] = Formula(
+                    "polynomial", tuple(kept), tuple(kept.values()),
+                    covariance=(0.0,) * len(kept) ** 2, degrees_of_freedom=len(y) - fewest,
                 )  # fmt: skip
-    return None
+    return list(exact.values())
 
 
-def _whole(values: Floats) -> bool:
-    return bool((values == np.rint(values)).all() and (np.abs(values) < _LARGEST).all())
-
-
-def _polynomial_sums(x: Floats, node: int) -> Iterator[tuple[Term, ...]]:
+def _polynomial_sums(x: Floats, node: int, grid: int) -> Iterator[tuple[Term, ...]]:
     """Terms of polynomials, by their number: all powers up to a degree of each size, times factors of p."""
     values = [len(np.unique(column)) for column in x.T]
     sizes = [k for k in range(x.shape[1]) if k != node]
     degrees = product(*(range(min(_MOST_DEGREE, values[k] - 2) + 1) for k in sizes))
     forms: list[tuple[tuple[Factor, ...], ...]] = [((),)]
     if node >= 0:
-        forms = [c for k in (1, 2) for c in combinations(_NODE_FACTORS, k) if values[node] > k]
+        factors = sorted(_NODE_FACTORS, key=lambda form: not all(f.is_of_grid(grid) for f in form))
+        forms = [c for k in (1, 2) for c in combinations(factors, k) if values[node] > k]
     found: list[tuple[Term, ...]] = []
     for most, chosen in product(degrees, forms):
         powers = product(*(range(d + 1) for d in most))
@@ -294,7 +295,7 @@ def subsets_of(family: Family, x: Floats, y: Floats, node_parameter: int) -> tup
     ``family`` is ``lattice``, ``pmnf`` or ``power``.
     """
     if family == "lattice":
-        return lattice_terms(x, y, node_parameter), _sums
+        return lattice_terms(x, y, node_parameter), nonnegative_sums
     if family == "power":
         return (free_power(x, y),), lambda problem: iter([np.zeros((1, 1), dtype=np.int64)])
     terms, groups = pmnf_hypotheses(x, y)
@@ -307,7 +308,7 @@ def subsets_of(family: Family, x: Floats, y: Floats, node_parameter: int) -> tup
     return terms, normal_form
 
 
-def _sums(problem: Problem) -> Iterator[Index]:
+def nonnegative_sums(problem: Problem) -> Iterator[Index]:
     """Nonnegative sums of one, two and three terms; three from the best pairs with any third."""
     rows, count = problem.table.shape
     yield best_subsets(problem, np.arange(count, dtype=np.int64)[:, None], _KEPT, positive=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +22,7 @@ from commanalyzer.foundation.errors import FitError
 from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, Observations
 from commanalyzer.scaling.laws.document import LawsDocument
-from commanalyzer.scaling.laws.families import exact_polynomial, subsets_of
+from commanalyzer.scaling.laws.families import exact_polynomials, subsets_of
 from commanalyzer.scaling.laws.law import Family, Formula, Law, require_points
 from commanalyzer.scaling.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
 from commanalyzer.scaling.laws.selection import SIGNIFICANCE, Fitted, candidates_of, choose, constant
@@ -47,14 +48,16 @@ def fit_law(
     *,
     metric: str = "metric",
     families: Sequence[Family] = FAMILIES,
+    grid: int = 0,
 ) -> Law:
     """Law of ``y``; deterministic.
 
     Parameters with one value, and those that the metric does not change with at all, are left out. ``x``:
     float64[N, K], points, all positive; rows may repeat. ``names``: names of the K parameters; ``p`` is the
     node count. ``y``: float64[N], metric, not negative. ``families``: some of ``polynomial``, ``lattice``,
-    ``pmnf`` and ``power``. Raises ``FitError`` if there are fewer than two points, or values are negative or
-    not finite.
+    ``pmnf`` and ``power``. ``grid``: dimensions of the most cubic grids of blocks that ``y`` was counted of,
+    0 where not known; of forms that agree, that of its extents is used. Raises ``FitError`` if there are
+    fewer than two points, or values are negative or not finite.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     _check(x, names, y, metric)
@@ -62,7 +65,7 @@ def fit_law(
     y = np.bincount(place.ravel(), weights=y) / np.bincount(place.ravel())
     kept, notes = _telling_parameters(x, y, names)
     x, names = x[:, kept], [names[index] for index in kept]
-    found, doubtful = _found(x, y, list(names), families)
+    found, doubtful = _found(x, y, list(names), families, grid)
     notes += [
         f"{point_text(names, point)} lies off the other points and is left out" for point in x[doubtful]
     ]
@@ -108,44 +111,46 @@ def _telling_parameters(x: Floats, y: Floats, names: Sequence[str]) -> tuple[lis
 def _is_free_of(x: Floats, y: Floats, index: int) -> bool:
     """Points that differ in this parameter only have the same y, and there are such points."""
     group, size = along(x, index)
-    low, high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
-    np.minimum.at(low, group, y)
-    np.maximum.at(high, group, y)
+    first = y[np.unique(group, return_index=True)[1]]
     # A parameter is only out if every other combination of values shows it.
-    return bool((size > 1).all() and (low == high).all())
+    return bool((size > 1).all() and (y == first[group]).all())
 
 
 def _found(
-    x: Floats, y: Floats, names: list[str], families: Sequence[Family]
+    x: Floats, y: Floats, names: list[str], families: Sequence[Family], grid: int
 ) -> tuple[list[Formula], NDArray[np.bool_]]:
     """Formulas, the one to use first, and bool[N], points that were left out as outliers.
 
     A point is one where its residual from a robust regression is larger than the largest of as many normal
-    ones would be (at :data:`SIGNIFICANCE`). Where all points with the largest value of a parameter lie off,
-    another regime begins, and they are kept.
+    ones would be (at :data:`SIGNIFICANCE`), for every form that predicts as well and has no more terms. Where
+    all points with the largest value of a parameter lie off, another regime begins, and they are kept.
 
     Reference: P. Rousseeuw, A. Leroy, *Robust Regression and Outlier Detection*, 1987 (reweighting).
     """
-    from scipy.special import stdtrit
-
     out = np.zeros(len(y), dtype=np.bool_)
     if not (y.any() and names):
         return [constant(y)], out
     while True:
-        found = _ranked(x[~out], y[~out], names, families)
+        found = _ranked(x[~out], y[~out], names, families, grid)
         best = found[0]
         if best.residual_error < NEGLIGIBLE or best.free_degrees < _LEAST_DEGREES:
             return found, out
-        scale = np.maximum(y, y[y > 0].min())
-        table = columns(best.terms, x) / scale[:, None]
-        _, residual = robust(table, y / scale)
-        limit = float(stdtrit(best.free_degrees, 1 - SIGNIFICANCE / (2 * len(y))))
-        off = np.abs(residual) > limit
+        off = np.all([_lie_off(x, y, f) for f in found if len(f.terms) <= len(best.terms)], axis=0)
         new = off & ~out
         edges = any(off[column == column.max()].all() for column in x.T)
         if edges or not new.any() or (out | off).sum() > len(y) // _MOST_OUT:
             return found, out
         out |= off
+
+
+def _lie_off(x: Floats, y: Floats, formula: Formula) -> NDArray[np.bool_]:
+    """bool[N], points too far from a robust regression with the terms of a formula."""
+    from scipy.special import stdtrit
+
+    scale = np.maximum(y, y[y > 0].min())
+    _, residual = robust(columns(formula.terms, x) / scale[:, None], y / scale)
+    limit = float(stdtrit(max(formula.free_degrees, 1), 1 - SIGNIFICANCE / (2 * len(y))))
+    return np.asarray(np.abs(residual) > limit)
 
 
 def _runs_to_add(x: Floats, names: Sequence[str], formula: Formula) -> str:
@@ -176,12 +181,12 @@ def _further(column: Floats, count: int, is_nodes: bool) -> list[float]:
     return [value for value in known.tolist() if value not in column]
 
 
-def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) -> list[Formula]:
+def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family], grid: int) -> list[Formula]:
     """The formulas that predict as well as the best one, the one to use first."""
     node = names.index(NODES) if NODES in names else -1
-    exact = exact_polynomial(x, y, node) if "polynomial" in families else None
-    if exact is not None and (node < 0 or families == ("polynomial",)):
-        return [exact]
+    exact = exact_polynomials(x, y, node, grid) if "polynomial" in families else []
+    if exact and (node < 0 or families == ("polynomial",)):
+        return exact
     # A metric of 0 (one node) must be met as closely as the smallest other value.
     scale = np.maximum(y, y[y > 0].min())
     held = tuple(holdouts(x))
@@ -195,10 +200,14 @@ def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) 
             # A free exponent costs as much as a term.
             free = len(terms[0]) if family == "power" else 0
             found += candidates_of(family, terms, problem, prediction_errors(problem, chosen), free)
-    best = choose(found, len(y))
+    best = choose(found, len(y), grid)
+    if best and any(f.is_of_grid(grid) for term in best[0].terms for f in term):
+        roots = {g for f in best for g in chain(*f.terms) if g.parameter == node and g.exponent % 1}
+        others = {g for g in roots if not g.is_of_grid(grid)}  # of no division into such blocks
+        best = best[:1] + [f for f in best[1:] if others.isdisjoint(chain(*f.terms))]
     # Several forms of p may agree at all points: where another family is exact too, all of them are kept.
-    if exact is not None and (not best or best[0].loo_error > _EXACT):
-        return [exact]
+    if exact and (not best or best[0].loo_error > _EXACT):
+        return exact
     return best or [constant(y)]
 
 
@@ -250,8 +259,10 @@ def fit_observations(
 
 def _law(seen: Observations, metric: str, families: tuple[Family, ...]) -> Law:
     x, names, y = seen.of(metric)
-    law = fit_law(x, names, y, metric=metric, families=families)
-    return replace(law, notes=(*law.notes, *seen.left_out)) if metric.startswith("regular_") else law
+    if not metric.startswith("regular_"):
+        return fit_law(x, names, y, metric=metric, families=families)
+    law = fit_law(x, names, y, metric=metric, families=families, grid=seen.grid)
+    return replace(law, notes=(*law.notes, *seen.left_out))
 
 
 def _laws_per_round(seen: Observations, laws: Sequence[Law], families: tuple[Family, ...]) -> Iterator[Law]:
@@ -282,7 +293,4 @@ def _laws_per_round(seen: Observations, laws: Sequence[Law], families: tuple[Fam
             "converges? Multiply the law per round with the rounds to expect, totals are not to be trusted"
         )
         share = replace(seen, metrics={metric: seen.metrics[metric] / most[place.ravel()]})
-        x, parameters, y = share.of(metric)
-        yield replace(
-            fit_law(x, parameters, y, metric=f"{metric}_per_round", families=families), notes=(warning,)
-        )
+        yield replace(_law(share, metric, families), metric=f"{metric}_per_round", notes=(warning,))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from commanalyzer.scaling.laws.law import Formula, Law
-from commanalyzer.scaling.laws.terms import Factor, Floats, Form, Term, columns, most_cubic_grid
+from commanalyzer.scaling.laws.terms import Factor, Floats, Form, Term, columns, most_cubic_grid, point_text
 
 COMMUNICATION = frozenset(
     ["comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages", "regular_bytes", "regular_messages"]
@@ -35,11 +35,6 @@ _CUTS: Mapping[int, Mapping[Fraction, str]] = {
         Fraction(2): "broadcast in rows and columns of a matrix",
     },
     3: {Fraction(2): "3-D halo", Fraction(2, 3): "3-D halo", Fraction(1): "edges of 3-D blocks"},
-}
-_ANY_CUT = {
-    1: "slabs, or everything to everyone",
-    2: "exchange across the cuts of 2-D blocks",
-    3: "exchange across the cuts of 3-D blocks",
 }
 
 
@@ -77,18 +72,13 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
         return f"neighbours on a {dimensions} grid of nodes" if dimensions else "every node with every other"
     if nodes.form == "gather":
         return "random gather"
-    cuts = _dimensions(nodes)
-    if cuts:
-        return _CUTS[cuts].get(surface, _ANY_CUT[cuts])
+    cuts = nodes.exponent.denominator  # in how many dimensions p nodes cut so often
+    if nodes.form in ("grid", "rise") and nodes.exponent.numerator == 1 and cuts in _CUTS:
+        other = f"exchange across the cuts of {cuts}-D blocks"
+        return _CUTS[cuts].get(surface, other if cuts > 1 else "slabs, or everything to everyone")
     if nodes.form == "rise" and nodes.exponent == Fraction(2, 3) and surface == 1:
         return "edges of 3-D blocks"
     return _other_exchange(nodes, surface)
-
-
-def _dimensions(nodes: Factor) -> int:
-    """In how many dimensions p nodes cut so often, 0 if in none."""
-    is_root = nodes.exponent.numerator == 1 and nodes.exponent.denominator in _CUTS
-    return nodes.exponent.denominator if nodes.form in ("grid", "rise") and is_root else 0
 
 
 def _other_exchange(nodes: Factor, surface: Fraction) -> str:
@@ -260,3 +250,31 @@ def accuracy_text(formula: Formula) -> str:
     if not math.isfinite(error):
         return "unknown"
     return "exact" if error < _WHOLE else f"{100 * error:.2g} %"
+
+
+APART = 0.1  # relative difference above which two values disagree
+
+
+def doubt_text(law: Law, asked: Mapping[str, Floats | float] | None = None) -> str:
+    """Which forms the data cannot tell apart, with their values; empty where all are within :data:`APART`.
+
+    Of the values ``asked``, float64[N] or a number of each parameter, those where forms differ most; without
+    them, twice the largest of the data.
+    """
+    beyond = dict(zip(law.parameters, (2.0 * x for x in law.highest), strict=True))
+    points, forms = law.points(asked or beyond), (law.formula, *law.alternatives)
+    values = np.stack([form.at(points) for form in forms])
+    highest = values.max(axis=0)
+    worst = int(np.argmax((highest - values.min(axis=0)) / np.where(highest > 0, highest, 1.0)))
+    order = np.argsort(values[:, worst], kind="stable")
+    (low, high), ends = values[order[[0, -1]], worst].tolist(), order[[0, -1]].tolist()
+    if high - low <= APART * high:
+        return ""
+    least, most = (formula_text(forms[k], law.parameters) for k in ends)
+    where = point_text(law.parameters, points[worst])
+    return f"the data cannot tell {least} from {most}: {amount_text(low)} to {amount_text(high)} at {where}"
+
+
+def amount_text(value: float) -> str:
+    """A value of a metric: whole with separators where it is large."""
+    return f"{value:,.0f}" if 1000 <= value < 1e12 else number_text(value) if value else "0"

@@ -18,6 +18,7 @@ from commanalyzer.foundation.errors import FitError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import latency_aware
 from commanalyzer.machine.roofline.traffic import SUMMARY, network_at, summarised_traffic
+from commanalyzer.scaling.laws.formula import doubt_text
 from commanalyzer.scaling.laws.law import Law, law_of, require_whole
 from commanalyzer.scaling.laws.regression import Index
 from commanalyzer.scaling.laws.terms import NODES, Floats
@@ -25,7 +26,7 @@ from commanalyzer.scaling.laws.terms import NODES, Floats
 Division = Literal["best", "regular"]
 _BYTES: Mapping[Division, str] = {"best": "comm_bytes", "regular": "regular_bytes"}
 _PREFIX: Mapping[Division, str] = {"best": "", "regular": "regular_"}
-_MOST_DOUBLINGS = 200
+_MOST_GROWTH = 1e30
 _STEPS = 100
 
 
@@ -58,6 +59,7 @@ class Projection:
     is_beyond: NDArray[np.bool_]  # [P], outside of the data of a law
     missing: tuple[str, ...]  # what the laws do not know of messages and nodes; those terms are left out
     lacking: tuple[str, ...] = ()  # runs to add before there are bands, whose ends are NaN until then
+    doubts: tuple[str, ...] = ()  # laws of which the data allow forms that differ on these nodes
 
     def __repr__(self) -> str:
         curve = ", ".join(f"{100 * e:.1f} % on {p}" for p, e in zip(self.nodes, self.efficiency, strict=True))
@@ -129,6 +131,8 @@ def project(
     memory = [law.predict(points) for law in laws if law.metric == "footprint_bytes"]
     # One node has nobody to talk to; the law need not say so.
     sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
+    several = {name: np.ravel(value)[p > 1] for name, value in points.items()} if p[-1] > 1 else points
+    doubts = ((law.metric, doubt_text(law, several)) for law in (work, *known.values()))
     beyond = np.any([law.is_beyond(points) for law in (work, *known.values())], axis=0)
     return Projection(
         "weak" if weak_parameter else "strong", p, values, work_flop, sent[0], sent[1], sent[2],
@@ -138,7 +142,7 @@ def project(
         node_bytes=memory[0] / p if memory else unknown[0],
         node_bytes_limit=np.inf if machine.memory is None else machine.memory.value,
         is_beyond=beyond, missing=tuple(name for name in needed if name not in known),
-        lacking=lacking,
+        lacking=lacking, doubts=tuple(f"{metric}: {doubt}" for metric, doubt in doubts if doubt),
     )  # fmt: skip
 
 
@@ -171,15 +175,11 @@ def _grown(work: Law, sizes: Mapping[str, float], parameter: str, nodes: Index) 
         )
     start = float(sizes[parameter])
     wanted = work.predict(sizes)[0] * nodes.astype(np.float64)
-    doubled: Floats = start * 2.0 ** np.arange(_MOST_DOUBLINGS, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        reached = work.predict({**sizes, parameter: doubled}) >= wanted[:, None]
-    if not reached.any(axis=1).all():
+    low, high = np.full(len(nodes), start), np.full(len(nodes), start * _MOST_GROWTH)
+    if not (work.predict({**sizes, parameter: high}) >= wanted).all():
         raise FitError(
             f"expected the work to grow with {parameter}, found that it does not", where="weak scaling"
         )
-    high: Floats = doubled[reached.argmax(axis=1)]
-    low = np.maximum(high / 2.0, start)
     for _ in range(_STEPS):
         middle = np.sqrt(low * high)
         short = work.predict({**sizes, parameter: middle}) < wanted

@@ -86,24 +86,31 @@ def fitted_formula(
     )
 
 
-def choose(found: Sequence[Fitted], num_points: int) -> list[Formula]:
+def choose(found: Sequence[Fitted], num_points: int, grid: int = 0) -> list[Formula]:
     """The formula to use, then others of up to one term more that predict as well.
 
     The formula with the least N log(score) + 2 k log(M) is used: N points, k terms chosen out of M. The
     price of a term is that of the extended Bayesian information criterion (J. Chen, Z. Chen, Biometrika 95,
     2008), because the best of many thousand sums looks better than it is; exact data overcome it easily.
-    Unusual exponents make a score a little worse. As well predicts what is within two standard errors of
-    the best score, or has no more terms and residuals that the leader's region of confidence allows.
+    Unusual exponents make a score a little worse; extents of a known ``grid`` (its dimensions) do not. The
+    exponents of the normal form are dense and mean nothing: where it leads, the simplest formula within a
+    standard error is used. As well predicts what is within two standard errors of the best score, or has no
+    more terms and residuals that the leader's region of confidence allows.
     """
     if not found:
         return []
 
+    def complexity(candidate: Fitted) -> float:
+        return sum(term_complexity(term, grid) for term in candidate.formula.terms)
+
     def criterion(candidate: Fitted) -> float:
-        price = 1.0 + _PRICE * sum(map(term_complexity, candidate.formula.terms))
-        error = (candidate.score + NEGLIGIBLE**2) * price
+        error = (candidate.score + NEGLIGIBLE**2) * (1.0 + _PRICE * complexity(candidate))
         return float(num_points * np.log(error) + 2 * candidate.cost * np.log(candidate.num_choices))
 
     leader = min(found, key=criterion)
+    if leader.formula.family == "pmnf":
+        equal = [c for c in found if c.cost <= leader.cost and c.score <= leader.score + leader.spread]
+        leader = min(equal, key=lambda c: (complexity(c), criterion(c)))
     rivals = [c for c in found if c.cost <= leader.cost + 1]
     best = min(rivals, key=lambda c: c.score)
     most = max(leader.formula.largest_rest, num_points * NEGLIGIBLE**2)
@@ -114,7 +121,7 @@ def choose(found: Sequence[Fitted], num_points: int) -> list[Formula]:
         or (c.cost <= leader.cost and c.formula.rest <= most)
     ]
     ordered: dict[frozenset[Term], Formula] = {}
-    for candidate in sorted(near, key=criterion):
+    for candidate in (leader, *sorted(near, key=criterion)):
         ordered.setdefault(frozenset(candidate.formula.terms), candidate.formula)
     return list(ordered.values())[: 1 + MOST_ALTERNATIVES]
 

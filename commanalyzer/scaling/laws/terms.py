@@ -92,6 +92,10 @@ class Factor:
             1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent) + 0.5 * (self.shift != 0)
         )
 
+    def is_of_grid(self, dimensions: int) -> bool:
+        """A function of the extents of grids with so many dimensions."""
+        return self.form in ("grid", "mesh") and self.exponent.denominator == dimensions
+
     def __hash__(self) -> int:
         """Of the fields, without the slow hash of a fraction: fits hash a million factors."""
         power = self.exponent.numerator, self.exponent.denominator
@@ -125,9 +129,9 @@ def point_text(names: Sequence[str], point: Floats) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in zip(names, point.tolist(), strict=True))
 
 
-def term_complexity(term: Term) -> float:
-    """Sum over the factors; 0 for the constant."""
-    return sum((factor.complexity for factor in term), 0.0)
+def term_complexity(term: Term, grid: int = 0) -> float:
+    """Sum over the factors; 0 for the constant, and for extents of a known ``grid`` (its dimensions)."""
+    return sum((factor.complexity for factor in term if not factor.is_of_grid(grid)), 0.0)
 
 
 def grid_cuts(nodes: Floats, dimensions: int) -> Floats:

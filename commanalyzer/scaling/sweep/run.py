@@ -39,6 +39,7 @@ from commanalyzer.scaling.sweep.store import (
     with_records,
     write_outcome,
 )
+from commanalyzer.scaling.sweep.table import parameter_values
 
 _PRIOR_EXPONENT = 2.0
 _PRIOR_WEIGHT = 0.1  # against residuals of logarithms
@@ -47,20 +48,10 @@ _BYTES_PER_GRAPH_BYTE = 6.0  # at least: trace, graph, its simplified form and h
 _SAFETY = 1.25
 
 
-@dataclass(frozen=True, slots=True)
-class PowerLaw:
-    """y = exp(``log_scale``) prod x_i^``exponents``, for logarithms of x."""
-
-    log_scale: float  # logarithm of the factor
-    exponents: NDArray[np.float64]  # [k], from 0 to 6
-
-    def __call__(self, log_x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[m] values at float64[m, k] logarithms of x."""
-        return np.asarray(np.exp(self.log_scale + log_x @ self.exponents))
-
-
-def fit_power_law(log_x: NDArray[np.float64], y: NDArray[np.float64]) -> PowerLaw:
-    """Least squares on logarithms, ``log_x`` float64[m, k], of positive ``y``, float64[m]."""
+def fit_power_law(
+    log_x: NDArray[np.float64], y: NDArray[np.float64]
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Power law of logarithms ``log_x``, float64[m, k], by least squares on those of y > 0, float64[m]."""
     from scipy.optimize import lsq_linear
 
     m, k = log_x.shape
@@ -69,7 +60,7 @@ def fit_power_law(log_x: NDArray[np.float64], y: NDArray[np.float64]) -> PowerLa
     target = np.concatenate([np.log(y), np.full(k, _PRIOR_WEIGHT * _PRIOR_EXPONENT)])
     bounds = ([-np.inf, *[0.0] * k], [np.inf, *[_LARGEST_EXPONENT] * k])
     found = np.asarray(lsq_linear(matrix, target, bounds=bounds).x)
-    return PowerLaw(float(found[0]), found[1:])
+    return lambda log_at: np.asarray(np.exp(found[0] + log_at @ found[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +74,10 @@ class Needs:
 
 def log_sizes(points: Sequence[Point]) -> NDArray[np.float64]:
     """float64[points, k] logarithms of the parameters that are positive numbers everywhere."""
-    columns = [_logarithms(cells) for cells in zip(*([v for _, v in p.values] for p in points), strict=True)]
-    numeric = [column for column in columns if column is not None]
-    return np.stack(numeric, axis=1) if numeric else np.zeros((len(points), 0))
+    cells = zip(*([value for _, value in point.values] for point in points), strict=True)
+    numbers = [np.asarray(c, np.float64) for c in map(parameter_values, cells) if c.dtype.kind == "f"]
+    usable = [column for column in numbers if (column > 0).all() and np.isfinite(column).all()]
+    return np.log(np.stack(usable, axis=1)) if usable else np.zeros((len(points), 0))
 
 
 def needs_of(log_x: NDArray[np.float64], finished: Mapping[int, PointRecord]) -> Needs:
@@ -114,14 +106,6 @@ def _memory(
     factor = max(float(slope), _BYTES_PER_GRAPH_BYTE)
     offset = max(0.0, float((memory - factor * graph).max()))
     return np.asarray(offset + _SAFETY * factor * all_graphs)
-
-
-def _logarithms(cells: Sequence[str]) -> NDArray[np.float64] | None:
-    try:
-        numbers = np.array(cells, dtype=np.str_).astype(np.float64)
-    except ValueError:
-        return None
-    return np.log(numbers) if bool((numbers > 0).all() and np.isfinite(numbers).all()) else None
 
 
 _POLL_S = 1.0
@@ -440,5 +424,5 @@ def _planned(
         seed=base.seed,
     )
     planned = tuple(PlannedPoint(spec.key, dict(spec.point.values)) for spec in specs)
-    names = sweep.points[0].names
-    return SweepPlan(asdict(provenance), sweep.command, names, base.nodes, base.models, planned), specs
+    asked = (sweep.command, sweep.points[0].names, base.nodes, base.models)
+    return SweepPlan(asdict(provenance), *asked, planned), specs

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -96,9 +95,8 @@ class SweepDirectory:
         """Make it, or accept an earlier sweep's; ``ConfigError`` if it has other files or cannot be made."""
         try:
             path = self.path
-            is_used = path.exists() and (
-                not path.is_dir() or any(entry.name != _LOCK_FILE for entry in os.scandir(path))
-            )
+            others = [p.name for p in path.iterdir() if p.name != _LOCK_FILE] if path.is_dir() else [path]
+            is_used = path.exists() and bool(others)
             if is_used and not self.state_path.is_file():
                 raise ConfigError(
                     "expected a new directory or that of a sweep, found another one with files",

@@ -111,7 +111,6 @@ STATE_FILE = "sweep.json"
 
 Cell: TypeAlias = int | float | str
 Array: TypeAlias = NDArray[np.generic]
-_DTYPES: Mapping[Kind, type[np.generic]] = {"integer": np.int64, "number": np.float64, "text": np.str_}
 _KINDS: Mapping[str, Kind] = {column.name: column.kind for column in COLUMNS}
 
 
@@ -237,7 +236,7 @@ def _typed(parameters: tuple[str, ...], texts: Mapping[str, list[str]], where: s
     if taken:
         raise ConfigError(f"expected parameters with names of their own, found {taken}", where=where)
     columns: dict[str, Array] = {
-        name: _parameter(cells) for name, cells in texts.items() if name in parameters
+        name: parameter_values(cells) for name, cells in texts.items() if name in parameters
     }
     try:
         columns |= {name: _array(_KINDS[name], texts[name]) for name in NAMES if name in texts}
@@ -247,13 +246,15 @@ def _typed(parameters: tuple[str, ...], texts: Mapping[str, list[str]], where: s
 
 
 def _array(kind: Kind, cells: list[str]) -> Array:
-    filled = [cell or "nan" for cell in cells] if kind == "number" else cells
     if kind == "integer":  # exact beyond 2^53, and "" is refused
-        return np.array(list(map(int, filled)), dtype=np.int64)
-    return np.array(filled, dtype=np.str_).astype(_DTYPES[kind])
+        return np.array(list(map(int, cells)), dtype=np.int64)
+    if kind == "number":
+        return np.array([cell or "nan" for cell in cells], dtype=np.str_).astype(np.float64)
+    return np.array(cells, dtype=np.str_)
 
 
-def _parameter(cells: list[str]) -> Array:
+def parameter_values(cells: Sequence[str]) -> Array:
+    """Values of a parameter: float64 if all are numbers, else str."""
     texts = np.array(cells, dtype=np.str_)
     try:
         return texts.astype(np.float64)

@@ -13,15 +13,8 @@ def law(
     metric: str, *terms: tuple[float, Term], parameters: tuple[str, ...] = ("p", "n"), error: float = 0.0
 ) -> Law:
     """A law of the given terms, fitted to p = 2 to 64 and n = 8 to 64 in name only."""
-    formula = Formula(
-        family="lattice",
-        terms=tuple(term for _, term in terms),
-        coefficients=tuple(c for c, _ in terms),
-        loo_error=error,
-        holdout_error=error,
-        residual_error=error,
-        degrees_of_freedom=20,
-    )
+    coefficients, products = zip(*terms, strict=True)
+    formula = Formula("lattice", products, coefficients, *(error,) * 3, degrees_of_freedom=20)
     ranges = {"p": (2.0, 64.0), "n": (8.0, 64.0)}
     lowest, highest = (tuple(ranges[name][end] for name in parameters) for end in (0, 1))
     return Law(metric, parameters, formula, (), lowest, highest, 30)

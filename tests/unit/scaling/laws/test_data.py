@@ -1,12 +1,17 @@
+import re
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.report.scaling.laws_text import law_fields
 from commanalyzer.scaling.laws.data import of_table, read_observations
-from commanalyzer.scaling.laws.fit import fit_observations
-from commanalyzer.scaling.laws.formula import law_text
+from commanalyzer.scaling.laws.fit import fit_law, fit_observations
+from commanalyzer.scaling.laws.formula import doubt_text, law_text
+from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.terms import most_cubic_grid
 from commanalyzer.scaling.sweep.table import SweepTable, table_from_lines
 from tests.unit.scaling.sweep.records import line
@@ -88,12 +93,39 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
         read_observations([ragged, tmp_path])
 
 
+def _law_of_blocks(cost: int, shapes: Mapping[tuple[int, int], tuple[int, ...]]) -> Law:
+    """Law of ``cost`` n bytes per cut, of blocks in so many rows and columns by (n, p)."""
+    lines = [
+        line(str(n), p, regular_method=f"blocks {r}x{c} of {n}x{n}", regular_bytes=cost * n * (r + c - 2))
+        for (n, p), (r, c) in shapes.items()
+    ]
+    return fit_observations(of_table(table_from_lines(("n",), lines)), metrics=("regular_bytes",)).laws[0]
+
+
 def test_plain_blocks_on_another_grid_are_named_and_in_no_law() -> None:
-    lines = []
-    for n, p in product((32, 64, 128), (4, 8, 16, 36)):
-        rows, columns = (4, 9) if (n, p) == (32, 36) else most_cubic_grid(p, 2)
-        shape, cost = f"blocks {rows}x{columns} of {n}x{n}", 320 * n * (rows + columns - 2)
-        lines.append(line(str(n), p, regular_method=shape, regular_bytes=cost))
-    (law,) = fit_observations(of_table(table_from_lines(("n",), lines)), metrics=("regular_bytes",)).laws
+    shapes = {(n, p): most_cubic_grid(p, 2) for n, p in product((32, 64, 128), (4, 8, 16, 36))}
+    law = _law_of_blocks(320, shapes | {(32, 36): (4, 9)})
     assert law_text(law) == "320 n (q1 + q2 - 2)"
     assert law.notes[-1] == "n = 32, p = 36 is left out: plain blocks on another grid, blocks 4x9 of 32x32"
+
+
+def test_divisions_that_are_named_grids_have_the_law_of_their_extents() -> None:
+    """On 2, 4 and 8 nodes q1 + q2 - 2 is p / 2: bytes cannot tell, the names of the blocks can."""
+    grids = {2: (1, 2), 4: (2, 2), 8: (2, 4)}
+    law = _law_of_blocks(64, {(n, p): grids[p] for n, p in product((16, 24, 32, 48), grids)})
+    assert law_text(law) == "64 n (q1 + q2 - 2)"
+    at = {"n": 48.0, "p": 64.0}  # 8 x 8 blocks are cut 14 times
+    assert law.predict(at)[0] == pytest.approx(64 * 48 * 14)
+    assert re.search(r"cannot tell 64 n \(q1 .* 43,008 to .* at n = 48, p = 64", doubt_text(law, at))
+    assert doubt_text(law, {"n": 1e6, "p": 8.0}) == ""
+    cells = {field.name: field.cell(law) for field in law_fields(at)}
+    assert cells["prediction error"] == "undecided"
+
+
+def test_a_point_that_a_form_as_good_goes_through_is_not_left_out() -> None:
+    """Two independent colours: nothing on 2 nodes, 64 n bytes on 4, what a partitioner found on 8."""
+    x = np.array(list(product((16.0, 24.0, 32.0, 48.0), (2.0, 4.0, 8.0))))
+    found = [0, 1024, 1888, 0, 1536, 2864, 0, 2048, 3696, 0, 3072, 5504]
+    law = fit_law(x, ("n", "p"), np.array(found, np.float64))
+    assert not any("left out" in note for note in law.notes)
+    assert {f.exponent for term in law.formula.terms for f in term if f.parameter == 0} == {1}  # linear in n

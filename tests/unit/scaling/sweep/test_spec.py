@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,15 +68,12 @@ def test_the_recording_is_in_the_first_half(
     compiler: Compiler, base: AnalysisRequest, tmp_path: Path
 ) -> None:
     data = tmp_path / "in.txt"
-    others = [
-        replace(base, arguments=("9",)),
-        replace(base, regions=("f",)),
-        replace(base, control_flows=False),
-        replace(base, private_temporaries=False),
-        replace(base, stdin=data),
-        replace(base, library_models=(tmp_path / "model.toml",)),
-        replace(base, compiler=CompilerOptions(link_flags=("-lm",))),
-    ]
+    changes: dict[str, Any] = {
+        "arguments": ("9",), "regions": ("f",), "control_flows": False, "private_temporaries": False,
+        "stdin": data, "library_models": (tmp_path / "model.toml",),
+        "compiler": CompilerOptions(link_flags=("-lm",)),
+    }  # fmt: skip
+    others = [replace(base, **{name: value}) for name, value in changes.items()]
     keys = [key(base), *map(key, others), key(base, Point((("n", "9"),)))]
     data.write_text("other")
     keys.append(key(replace(base, stdin=data)))
@@ -195,19 +193,10 @@ def test_values_of_a_parameter(text: str, values: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [
-        ("n", "'n'"),
-        ("n=", "'n='"),
-        ("2n=1", "'2n'"),
-        ("n=1,,2", "found none"),
-        ("n=9..3", "'9..3'"),
-        ("n=0..9x2", "'0..9x2'"),
-        ("n=1..9:0", "'1..9:0'"),
-        ("n=1..99999999", "99999999"),
-        ("nodes=1", "'nodes'"),
-        ("p=4", "'p'"),
-    ],
-)
+    [("n", "'n'"), ("n=", "'n='"), ("2n=1", "'2n'"), ("n=1,,2", "found none"), ("n=9..3", "'9..3'"),
+     ("n=0..9x2", "'0..9x2'"), ("n=1..9:0", "'1..9:0'"), ("n=1..99999999", "99999999"),
+     ("nodes=1", "'nodes'"), ("p=4", "'p'")],
+)  # fmt: skip
 def test_other_texts_are_refused(text: str, found: str) -> None:
     with pytest.raises(ConfigError, match=found):
         parse_axis(text)
