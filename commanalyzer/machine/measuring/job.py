@@ -384,8 +384,8 @@ def _measure_together(
     try:
         return measure_machine(comm, comm.library, request.plan, request.name, progress)
     except Exception as error:
-        # The others wait for this rank: without it they would wait for ever.
         say_failure(f"rank {comm.rank}: {type(error).__name__}: {error}")
+        time.sleep(0.2)  # the launcher, which ends all ranks at once, reads it before
         comm.abort(EXIT_INTERNAL)
         raise
 
