@@ -43,12 +43,10 @@ def traffic_of_lines(
     of_site = np.array([numbers[n.file, n.line] for n in named] or [0], dtype=np.int64)
     count = len(functions) + 1  # the last: no line
     site = totals_of(graph).site
-    made = np.zeros(count)
+    made, maker = np.zeros(count), np.where(site >= 0, of_site[site], count - 1)
     for item in (charges.expand, charges.fold):
-        origin = site[item.value]
-        line = np.where(origin >= 0, of_site[origin], count - 1)
-        np.add.at(made, line, item.item_bytes)
-    needed = _needed(graph, part, charges, of_site, count)
+        np.add.at(made, maker[item.value], item.item_bytes)
+    needed = _needed(graph, part, charges, of_site, maker, count)
     found = [
         LineTraffic(*place, tuple(sorted(functions.get(place, ()))), float(needed[k]), float(made[k]))
         for k, place in enumerate([*functions, ("", 0)])
@@ -57,8 +55,10 @@ def traffic_of_lines(
     return tuple(sorted(found, key=lambda t: (-t.needed_bytes, -t.made_bytes, t.file, t.line)))
 
 
-def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, count: int) -> Float64:
-    """Return float64[count], bytes of the transfers because of each line."""
+def _needed(
+    graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, maker: Int64, count: int
+) -> Float64:
+    """Return float64[count], bytes of the transfers because of each line; ``maker`` is int64[V]."""
     p = charges.num_parts
     source, sink = graph.rows.source.astype(np.int64), sink_of_source(graph.rows).astype(np.int64)
     line = of_site[graph.rows.row_site[graph.rows.row_of_source()]]
@@ -72,7 +72,8 @@ def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, co
     # Operands that travel to where a term is combined have no reader there: all readers stand for it.
     rest = np.flatnonzero(open_value)
     _share(total, expand.value[rest].astype(np.int64), expand.item_bytes[rest], source, line)
-    _share(total, combined, fold.item_bytes, contributed, line)
+    open_sum = _share(total, combined, fold.item_bytes, contributed, line)
+    np.add.at(total, maker[fold.value[open_sum]], fold.item_bytes[open_sum])  # terms made of constants
     return total
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.communication.kernels import TermOwners, home_of
+from commanalyzer.communication.totals import sums_of_constants
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
 from commanalyzer.graph.storage.slices import row_slices
@@ -29,6 +30,7 @@ class TermWork:
     rest: Float64  # [V], work of each value beyond that of terms that another part may compute
     num_terms: int  # of these; 0 where the graph has no work
     has_work: bool  # any in the graph; without, there is one for each value
+    even_flops: float  # work of sums of constants, of whose terms all parts compute as many
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -39,9 +41,11 @@ class TermWork:
 
 def term_work(graph: AnyGraph) -> TermWork:
     """Return the work of the terms of ``graph``; without any work in the graph, one for each value."""
-    work_flops = graph.work_flops
+    even, work_flops = sums_of_constants(graph), graph.work_flops.copy()
+    even_flops = float(work_flops[even].sum())
+    work_flops[even] = 0.0
     if not work_flops.sum() > 0:
-        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
+        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False, even_flops)
     terms, shared = np.zeros(graph.num_vertices), np.zeros(graph.num_vertices)
     for rows in row_slices(graph):
         np.add.at(terms, rows.row_sink, rows.row_count * np.maximum(np.diff(rows.term_ptr), 1.0))
@@ -54,8 +58,8 @@ def term_work(graph: AnyGraph) -> TermWork:
         np.add.at(shared, sink, rows.row_count[row] / np.maximum(terms[sink], 1.0) * work_flops[sink])
         num_terms += len(row)
     if not num_terms:
-        return TermWork(np.zeros(0), work_flops, 0, True)
-    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True)
+        return TermWork(np.zeros(0), work_flops, 0, True, even_flops)
+    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True, even_flops)
 
 
 def work_by_value(
@@ -67,7 +71,7 @@ def work_by_value(
     folded: tuple[Int32, Int32],
     readers: Int32 | None = None,
 ) -> Float64:
-    """Return float64[V], floating-point operations that are done where each value is owned.
+    """Return float64[V], floating-point operations that are done where each value is owned; not even ones.
 
     Hubs, ``removed`` (bool[V]), have no say in where a term is computed. ``folded`` are sinks and parts that
     combine contributions to them; other terms are computed by the owner. ``readers`` (int32[V]) are those of
@@ -92,22 +96,21 @@ def imbalance_with_folds(
     folded: tuple[Int32, Int32],
     fold_terms: Int64,
 ) -> float:
-    """Return :func:`imbalance_of_work` of :func:`work_by_value`; last digits differ, by the order of sums.
+    """Return the largest part's work over the mean, 1.0 is perfect: of :func:`work_by_value`, and even work.
 
     Takes no pass over the rows: only terms that are combined are computed elsewhere than where their sink is.
     ``folded`` are int32[K] twice; ``fold_terms``, int64[K], is the number of these terms, each as often as
     its row happened.
     """
-    if not work.has_work:
-        return imbalance_of_work(np.where(removed, 0.0, work.rest), part, num_parts)
-    work_flops = graph.work_flops
-    load = np.bincount(part, work_flops, num_parts).astype(np.float64)
+    work_flops = graph.work_flops if work.has_work else np.where(removed, 0.0, work.rest)
+    load = np.bincount(part, work_flops, num_parts).astype(np.float64) + work.even_flops / num_parts
     if work.num_terms:
         sink, to = folded
         moved = fold_terms / np.maximum(work.terms[sink], 1.0) * work_flops[sink]
         np.subtract.at(load, part[sink], moved)
         np.add.at(load, to, moved)
-    return _imbalance(load)
+    mean = float(load.mean())
+    return float(load.max()) / mean if mean > 0 else 1.0
 
 
 def _owners(
@@ -148,13 +151,3 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) 
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
             if rows.source_ptr[t + 1] > rows.source_ptr[t]:
                 done[_place(rows, r, t, owners) if is_shared[sink] else sink] += share
-
-
-def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
-    """Return the largest part's work over the mean, 1.0 is perfect; ``work`` as of :func:`work_by_value`."""
-    return _imbalance(np.bincount(part, work, num_parts).astype(np.float64))
-
-
-def _imbalance(load: Float64) -> float:
-    mean = float(load.mean())
-    return float(load.max()) / mean if mean > 0 else 1.0

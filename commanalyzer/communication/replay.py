@@ -73,6 +73,7 @@ def replayed(
     # nobody reads what only tells decisions: it is sent as often as they are made
     sent = np.where(seen, sent, charges.expand.count)
     expand, value = replace(charges.expand, low=sent, count=sent, high=sent), charges.fold.value
+    combined = np.where(np.isin(value, totals.even), charges.fold.count, combined)  # without an event
     made, needed = combined[0], totals.combined_at_least(value, *combined)
     count = np.where(totals.remains[value], made, needed)  # memory keeps the last sum, whoever reads it
     return replace(charges, expand=expand, fold=replace(charges.fold, low=needed, count=count, high=made))

@@ -162,6 +162,7 @@ class GraphTotals:
     # versions, and what rows that make it equally often (stages of a step) leave between them.
     certain: Int64
     writers: kernels.Writers
+    even: Int32  # :func:`sums_of_constants`
     decisions: Decisions | None = None  # None if there are none
 
     def combined_at_least(self, value: Int32, often: Int64, read: Int64) -> Int64:
@@ -191,7 +192,23 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds = rounds.astype(np.int32) if rounds.max(initial=0) < 1 << 31 else rounds
     remains = ~graph.is_register | (rounds <= 1)
     np.bitwise_not(readers, out=readers, where=read > np.maximum(rounds, 1))
-    return GraphTotals(rounds, site, readers, reads, read, remains, certain, writers, Decisions.of(graph))
+    found = rounds, site, readers, reads, read, remains, certain, writers
+    return GraphTotals(*found, sums_of_constants(graph), Decisions.of(graph))
+
+
+def sums_of_constants(graph: AnyGraph) -> Int32:
+    """Return int32[K], registers that combine terms that are made of constants: each part makes its share.
+
+    Who makes a term needs nothing for it. Each part but the owner's sends one partial result.
+    """
+    if not any(site.kind == "register" and site.fold for site in graph.sites):
+        return np.zeros(0, np.int32)
+    is_sum, is_other = np.zeros((2, graph.num_vertices), np.bool_)
+    for rows in row_slices(graph):
+        is_made = (np.diff(rows.row_ptr) == 0) & ~rows.row_accumulates & (rows.row_fold != 0)
+        is_sum[rows.row_sink[is_made]] = True
+        is_other[rows.row_sink[~is_made]] = True
+    return np.flatnonzero(is_sum & ~is_other & graph.is_register).astype(np.int32)
 
 
 def _writers(graph: AnyGraph, makers: Int64) -> kernels.Writers:

@@ -31,6 +31,8 @@ Reference: paper Section 4.2.3, Algorithm 4; folds, hubs and version brackets ex
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
@@ -38,7 +40,7 @@ from commanalyzer.communication.charges import Charges, check_parts, expand_tran
 from commanalyzer.communication.combining.kernels import has_split_terms
 from commanalyzer.communication.combining.reductions import settle
 from commanalyzer.communication.kernels import TermOwners
-from commanalyzer.communication.messages.transfers import Transfers
+from commanalyzer.communication.messages.transfers import Transfers, pairs
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import Lines, PairUses, UseTable, owner_codes
 from commanalyzer.foundation.compiled import frozen
@@ -87,6 +89,7 @@ def charge_volume(
             folded = Lines(0, num_parts, is_wide=True).pairs()  # no contributions
         else:
             folded = settle(graph, totals, *several, owners, uses, num_parts, reads_others)
+        folded = _with_even_terms(folded, totals, part, num_parts)
         expand = expand_transfers(graph, totals, part, uses.lines.pairs())
         fold = _fold_transfers(graph, totals, part, folded)
         if decisions is not None:
@@ -107,6 +110,18 @@ def charge_volume(
         for each in (split, found)
     )
     return split if split_work <= max(1.0 + DEFAULT_IMBALANCE, plain_work) else found
+
+
+def _with_even_terms(uses: PairUses, totals: GraphTotals, part: Int32, num_parts: int) -> PairUses:
+    """Return contributions and those of all parts to sums whose terms they share evenly."""
+    value = np.repeat(totals.even, num_parts)
+    to = np.tile(np.arange(num_parts, dtype=np.int32), len(totals.even))
+    value, to = (each[part[value] != to] for each in (value, to))
+    times = np.maximum(totals.rounds[value], 1).astype(np.int64)
+    more = value, to, times, times, times, np.zeros_like(times)
+    at = np.searchsorted(pairs(uses.value, uses.part, num_parts), pairs(value, to, num_parts))
+    known = (getattr(uses, f.name) for f in fields(PairUses))
+    return PairUses(*(np.insert(old, at, new) for old, new in zip(known, more, strict=True)))
 
 
 def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

@@ -94,7 +94,7 @@ class SearchPolicy:
     # Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes alone save
     # that: hexagons have 7 % less border than squares, a cut through four a quarter less.
     plain: float = 1.25
-    # Imbalance up to which such a one goes before where none is balanced: beyond, it costs more time than it
+    # Imbalance up to which a regular one that sends less is worth naming: beyond, it costs more time than it
     # can save on most machines.
     uneven: float = 1.25
     # Times that a refinement is tried where what it moves takes work along, so that a part gets too much.

@@ -30,7 +30,7 @@ from commanalyzer.division.owners import Owners, in_order
 from commanalyzer.division.portfolio import Candidate, Portfolio
 from commanalyzer.division.regular.owner_map import read_owner_map
 from commanalyzer.division.regular.rules import parse_rule
-from commanalyzer.division.selection import best_of, evenness, headline, nearly_even, promising
+from commanalyzer.division.selection import best_of, evenness, headline, promising
 from commanalyzer.division.views import View, paper_view
 from commanalyzer.foundation.errors import ConfigError, GraphInvariantError
 from commanalyzer.foundation.heap import give_back
@@ -230,11 +230,16 @@ def _divide(
 ) -> Counted:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
     count = partial(counted, nodes=nodes)
-    if view.removed.all() and nodes > 1:
-        whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
+    shares_terms = len(view.totals.even) > 0 and nodes > view.num_divided
+    if (view.num_divided < 2 or shares_terms) and nodes > 1:
+        name = "terms in equal shares" if shares_terms else "on one node"
+        whole = Candidate(name, np.zeros(len(view.removed), np.int32), 0.0)
         advance()
         advance()
-        lone = replace(count(whole), best=True, efficiency_bound=None)
+        lone = replace(count(whole), best=True)
+        if shares_terms:
+            return Counted((lone,))
+        lone = replace(lone, efficiency_bound=None)
         text = f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {view.values_found}; "
         # the recording says where there is nothing
         return Counted((lone,), (text + "all stay on one node",) if len(view.removed) else ())
@@ -270,8 +275,6 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio) -> tuple[Decomposi
     """``found`` with one of them marked as best; what is as even as a balanced best is balanced, too."""
     even = evenness(found, [portfolio.allowed(d.nodes, d.method) for d in found])
     imbalance = np.array([d.imbalance for d in found])
-    if (nearly := nearly_even(found, even)) is not None:
-        even[nearly] = True
     for _ in range(2):  # the second time with what is as even as the best of the first
         best = best_of([d.comm_bytes for d in found], np.where(even, 1.0, imbalance).tolist(), 1.0)
         even |= even[best] & (imbalance <= imbalance[best])

@@ -132,22 +132,6 @@ def evenness(found: Sequence[Division], limits: Sequence[float]) -> Bool:
     return np.asarray(even & ~(excused & beaten.any(axis=1)), np.bool_)
 
 
-def nearly_even(found: Sequence[Division], even: Bool) -> int | None:
-    """Return the position of what a programmer would write though it is not ``even``, bool[D].
-
-    The least bytes times imbalance, if all even ones that can be written send much more and the best even
-    table of owners not much less, and the imbalance is no more than most machines make good.
-    """
-    weighed = [d.comm_bytes * d.imbalance for d in found]
-    written = [i for i, d in enumerate(found) if is_written(d)]
-    if not (near := [i for i in written if found[i].imbalance <= SEARCH.uneven]):
-        return None
-    chosen, tables = min(near, key=lambda i: weighed[i]), [weighed[i] for i in np.flatnonzero(even)]
-    rivals = [weighed[i] for i in written if even[i]]
-    is_least = SEARCH.plain * weighed[chosen] < min(rivals, default=math.inf)
-    return chosen if is_least and weighed[chosen] <= SEARCH.plain * min(tables, default=0) else None
-
-
 def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:
     """Return positions by ascending volume, without those that no refinement brings near the best.
 

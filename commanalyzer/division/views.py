@@ -75,7 +75,8 @@ class View:
         totals, find = totals_of(flat), partial(find_hubs, flat, high)
         both = LibraryCaller(jobs, LEAST_SECONDS).both
         hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
-        return cls(model, flat, hubs, None, work, totals, room, order, _constant_sums(flat, totals))
+        found = hubs, None, work, totals, room, order, _constant_sums(flat, totals)
+        return cls(model, _without_work(flat, totals.even), *found)
 
     def charge(self, part: Int32, num_parts: int, *, reads_others: bool = False) -> Charges:
         """Return what owners int32[V] of so many parts move, counted unless it was before.
@@ -134,7 +135,8 @@ class View:
             return 0, ()
         work, (sink, in_turn) = self.graph.work_flops, self.constant_sums
         sums = np.unique(sink[in_turn < num_parts])
-        share, limit = float(work[sums].sum() / max(work.sum(), 1.0)), DEFAULT_IMBALANCE / (num_parts - 1)
+        share = float(work[sums].sum() / max(work.sum() + self.work.even_flops, 1.0))
+        limit = DEFAULT_IMBALANCE / (num_parts - 1)
         if share <= limit:
             return 0, ()
         words = np.maximum(self.totals.rounds[sums] - self.graph.is_input[sums], 1)
@@ -149,12 +151,16 @@ class View:
 
     def require_values(self, nodes: int) -> None:
         """Raise ``PartitionError`` unless there are values for all nodes."""
-        free = len(self.removed) - int(np.count_nonzero(self.removed))
-        if nodes > max(free, 1):
+        if nodes > max(self.num_divided, 1):
             raise PartitionError(
-                f"cannot divide {free} values among {nodes} parts ({self.values_found})",
+                f"cannot divide {self.num_divided} values among {nodes} parts ({self.values_found})",
                 hint="use fewer nodes or a larger problem size",
             )
+
+    @property
+    def num_divided(self) -> int:
+        """Number of values that are no hubs or singletons."""
+        return len(self.removed) - int(np.count_nonzero(self.removed))
 
     @property
     def values_found(self) -> str:
@@ -168,9 +174,10 @@ def _constant_sums(graph: AnyGraph, totals: GraphTotals) -> tuple[Int64, Int64]:
     """Return int64[K], sums of constants, and as many at least as their place makes one after the other.
 
     That is what it does in a register; 0 where it adds to words of memory, whose iterations may be the same.
-    Sums that are read while they go on (the time of steps) are no such.
+    Sums that are read while they go on (the time of steps) are no such, nor those that are counted.
     """
     is_open, found = totals.readers >= 0, [np.zeros((3, 0), np.int64)]
+    is_open[totals.even] = False
     for rows in row_slices(graph):
         is_open[sink_of_source(rows)] = False
         row = np.flatnonzero((rows.row_fold != 0) & (np.diff(rows.row_ptr) == 0))
@@ -179,6 +186,17 @@ def _constant_sums(graph: AnyGraph, totals: GraphTotals) -> tuple[Int64, Int64]:
     sink, site, goes_on = np.concatenate(found, axis=1)
     in_turn = np.where(np.bincount(site, goes_on) > 0, 0, np.bincount(site))[site]
     return sink[is_open[sink]], in_turn[is_open[sink]]
+
+
+def _without_work(graph: AnyGraph, value: Int32) -> AnyGraph:
+    """Return ``graph`` where some values (int32[K]) take no work, as what is divided evenly anyway."""
+    if not len(value):
+        return graph
+    work_flops = graph.work_flops.copy()
+    work_flops[value] = 0.0
+    if isinstance(graph, LargeGraph):
+        return LargeGraph(graph.store.with_work(work_flops), graph.slice_flows)
+    return replace(graph, work_flops=work_flops)
 
 
 def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:

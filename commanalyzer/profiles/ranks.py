@@ -45,6 +45,7 @@ import numpy as np
 
 from commanalyzer.communication.balance import term_work
 from commanalyzer.communication.matrix import LAYERS, Communication
+from commanalyzer.communication.totals import sums_of_constants
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.documents import Positive, parse_toml, reading, typed
@@ -183,20 +184,24 @@ def _rows(group: str) -> list[int]:
 def _work_of_ranks(store: GraphStore, division: Decomposition) -> Callable[[Float64], Float64]:
     """Function from the work of all values, float64[V], to that of each rank, float64[p].
 
-    Owners compute their values; terms of a sum, the ranks that combine them, unless the paper's model counts.
+    Owners compute their values; terms of a sum, the ranks that combine them, unless the paper's model counts;
+    of terms that are made of constants, each its share.
     """
     part, nodes = division.part, division.nodes
-    graph, hubs = volume_view(store.graph(), HIGH)
-    terms = term_work(graph)
-    if division.model != "volume" or not terms.num_terms:
+    if division.model != "volume":
         return lambda work: np.bincount(part, work, nodes).astype(np.float64)
+    graph, hubs = volume_view(store.graph(), HIGH)
+    terms, even = term_work(graph), sums_of_constants(graph)
     charges = charge_volume(graph, part, nodes, hubs)
     sums, combiners = charges.fold.value, charges.fold.sender
-    shares = charges.fold_terms / np.maximum(terms.terms[sums], 1.0)
+    shares = np.zeros(len(sums))
+    if terms.num_terms:
+        shares = charges.fold_terms / np.maximum(terms.terms[sums], 1.0)
 
     def combined(work: Float64) -> Float64:
         moved = shares * work[sums]
         found = np.bincount(part, work, nodes) - np.bincount(part[sums], moved, nodes)
+        found += work[even].sum() / nodes - np.bincount(part[even], work[even], nodes)
         return np.asarray(np.maximum(found + np.bincount(combiners, moved, nodes), 0.0))
 
     return combined

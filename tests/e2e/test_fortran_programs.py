@@ -196,6 +196,19 @@ def test_ir_that_flang_optimised_is_the_same_program(flang: str, tmp_path: Path,
     assert_sent(result, program, program.division[0])
 
 
+def test_a_product_is_divided_as_its_result_though_that_is_a_temporary(flang: str, tmp_path: Path) -> None:
+    """Each node gets the other rows and columns of its block: n^2 words per cut of either dimension."""
+    n, source = 16, tmp_path / "product.f90"
+    source.write_text(
+        f"real(8) :: a({n}, {n}), b({n}, {n}), c({n}, {n})\ninteger :: i, j\ndo i = 1, {n}\ndo j = 1, {n}\n"
+        "a(j, i) = i + j\nb(j, i) = i - j\nend do\nend do\n"
+        "c = matmul(transpose(a), b)\nprint *, c(3, 4)\nend program\n"
+    )
+    result = ca.analyze(source, nodes=(4, 8), fc=flang, program_output="discard")
+    found = [(d.comm_bytes, round(d.imbalance, 2)) for d in map(result.best, (4, 8))]
+    assert found == [(8 * n**2 * (1 + 1), 1.0), (8 * n**2 * (1 + 3), 1.0)]
+
+
 def test_the_newest_compiler_comes_first() -> None:
     names = installed_compilers()
     if not names:

@@ -186,6 +186,56 @@ def test_sums_of_constants_may_be_divided(kind: int, words: int) -> None:
     assert any("made of constants" in text for text in result.warnings) == bool(words)
 
 
+_PREAMBLE = {  # a number of constants in a register, 12 kFlop at least, before sweeps over 64 points
+    "sum": "for (int k = 0; k < 4000; k++) { double y = (k + 0.5) / 4000; x += 4.0 / (1.0 + y * y) / 4000; }",
+    "draws": "unsigned s = 1; for (int k = 0; k < 4000; k++) { s = s * 1103515245u + 12345u;"
+    " double y = s / 4294967296.0; if (y * y < 0.5) x += y; }",
+    "newton": "x = 1; for (int k = 0; k < 4000; k++) x = 0.5 * (x + 2.0 / x);",
+    "chaos": "unsigned s = 1; for (int k = 0; k < 4000; k++) { s ^= s << 13; s ^= s >> 17; s ^= s << 5;"
+    " double y = s / 4294967296.0; x += y * y * y; }",
+    "few": "for (int k = 0; k < 2; k++) x += sqrt(k);",
+}
+_SWEEPS = """
+    static double u[64], v[64];
+    for (int i = 0; i < 64; i++) u[i] = i;
+    for (int t = 0; t < 64; t++) {
+        for (int i = 1; i < 63; i++) v[i] = x * (u[i - 1] + u[i + 1]);
+        for (int i = 1; i < 63; i++) u[i] = v[i];
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "partial_sums", "is_sent", "is_even"),
+    [
+        ("sum", 1, 1, True),
+        ("draws", 1, 1, True),
+        ("newton", 0, 1, False),
+        ("chaos", 0, 1, False),
+        ("few", 0, 0, True),
+    ],
+)
+def test_a_number_made_of_constants_is_somebodys_work(
+    kind: str, partial_sums: int, is_sent: int, is_even: bool
+) -> None:
+    """All nodes add up equal shares of a sum, and get it; a chain is made on one node; little work by all."""
+    text = f'int main(void) {{ double x = 0; {_PREAMBLE[kind]} {_SWEEPS} printf("%g", x + u[9]); }}'
+    result = analyse_text(text, nodes=PARTS, decompose="v=block", exact=kind == "sum")
+    best = next(d for d in result.decompositions if d.method.startswith("v=block"))
+    sweeps = 64 * 2 * (PARTS - 1)  # two words per border and step
+    assert best.comm_bytes == 8 * (sweeps + (partial_sums + is_sent) * (PARTS - 1))
+    assert best.communication.low_bytes == best.communication.high_bytes == best.comm_bytes
+    assert (best.imbalance < 1.05) == is_even
+
+
+@pytest.mark.parametrize(("kind", "words"), [("sum", 1), ("draws", 1), ("newton", 0), ("chaos", 0)])
+def test_a_number_made_of_constants_may_be_all_there_is(kind: str, words: int) -> None:
+    text = f'int main(void) {{ double x = 0; {_PREAMBLE[kind]} printf("%g", x); }}'
+    best = analyse_text(text, nodes=PARTS, exact=True).best(PARTS)
+    assert best.comm_bytes == 8 * words * (PARTS - 1)
+    assert best.imbalance == pytest.approx(1.0 if words else PARTS, rel=1e-3)
+
+
 _ARRAYS = """
 #define N 64
 #define STEPS 40

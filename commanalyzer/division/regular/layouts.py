@@ -289,7 +289,8 @@ class Layouts:
         return replace(guess, name=text)
 
     def _is_named(self, shaped: Shaped) -> bool:
-        return not self._graph.objects[shaped.array.number].name.startswith("temporary")
+        name = self._graph.objects[shaped.array.number].name
+        return not name.startswith("temporary") or name.startswith("temporary of ")
 
     def _text(self, piece: CutArrays, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""

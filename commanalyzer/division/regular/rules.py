@@ -132,7 +132,7 @@ def rule_owners(graph: AnyGraph, rules: Sequence[Rule], num_parts: int) -> Int32
 def _members(
     graph: AnyGraph, arrays: Sequence[Array], families: Sequence[Sequence[Shaped]], rule: Rule
 ) -> list[Shaped]:
-    """Arrays that the rule is about, with their shapes."""
+    """Arrays that the rule is about, with their shapes; one that only their size allows is asked for."""
     named = list(arrays)
     if rule.name != "*":
         named = arrays_called(graph.objects, arrays, rule.name, f"{_OPTION} {rule.text}")
@@ -141,7 +141,8 @@ def _members(
     numbers = {id(a) for a in named}
     for family in sorted(families, key=len, reverse=True):
         members = [s for s in family if id(s.array) in numbers]
-        if members and rule.dims in (0, len(members[0].extents)):
+        dims = len(members[0].extents) if members else -1
+        if dims == rule.dims or (not rule.dims and (dims == 1 or any(s.is_known for s in members))):
             return members
     if rule.dims in (0, 1):
         return [Shaped(a, (a.counts[0],)) for a in named]

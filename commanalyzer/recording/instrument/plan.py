@@ -27,6 +27,7 @@ from commanalyzer.recording.abi import EVERY, Mechanisms
 from commanalyzer.recording.instrument.allocations import AllocationPlanner, plan_frame
 from commanalyzer.recording.instrument.calls import CallPlanner
 from commanalyzer.recording.instrument.code import FunctionPatch
+from commanalyzer.recording.instrument.labelling.constants import constant_results, run_once
 from commanalyzer.recording.instrument.labelling.label_code import write_labels
 from commanalyzer.recording.instrument.labelling.labels import LabelBook
 from commanalyzer.recording.instrument.labelling.origins import plan_variadic_function
@@ -127,6 +128,7 @@ def plan_module(module: Module, options: PlanOptions, until: float = math.inf) -
     names = ModuleNames(module)
     debug, allocators = names.debug, Allocators(module, options.library, names)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
+    facts |= {n: facts[n].with_results(constant_results(facts[n])) for n in sorted(run_once(module, facts))}
     sites = SiteTable(word_bytes(facts.values()))
     _record_globals(module, names, sites)
     parts = {name: components(values, _wanted(values, calls)) for name, values in facts.items()}
@@ -189,7 +191,7 @@ def _plan_function(
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:
     """Registers that hooks read, in program order: stored values, labels passed to calls, returned values."""
-    names: list[str] = []
+    names: list[str] = [*values.results]
     counts = counting_stores(values.function, values.cfg)
     for instruction in (i for i in values.function.instructions if DESCRIPTOR not in i.flags):
         if instruction.opcode == "store":

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from commanalyzer.communication import balance
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
+from tests.counts import imbalance_of_work
 from tests.graphs import build, folded
 from tests.strategies import Case, cases
 
@@ -26,5 +27,5 @@ def test_what_is_combined_tells_the_imbalance(case: Case) -> None:
     folds = charges.fold.value, charges.fold.sender
     arguments = (graph, balance.term_work(graph), hubs, part, case.num_parts, folds)
     readers = totals_of(graph).readers if charges.splits_terms else None
-    expected = balance.imbalance_of_work(balance.work_by_value(*arguments, readers), part, case.num_parts)
+    expected = imbalance_of_work(balance.work_by_value(*arguments, readers), part, case.num_parts)
     assert balance.imbalance_with_folds(*arguments, charges.fold_terms) == pytest.approx(expected, rel=1e-12)

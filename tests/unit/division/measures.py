@@ -1,12 +1,11 @@
 import numpy as np
 
-from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.options import PortfolioOptions
 from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.selection import Cost
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
-from tests.counts import count_volume
+from tests.counts import count_volume, imbalance_of_work
 
 
 def edge_cut(graph: Adjacency, part: Int32) -> int:

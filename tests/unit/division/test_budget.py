@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.division.budget import COSTS, Budget, least_gain
 from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.metis import partition
+from tests.counts import imbalance_of_work
 from tests.unit.division.measures import edge_cut
 
 

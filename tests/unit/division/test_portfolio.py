@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication.balance import imbalance_of_work, term_work, work_by_value
+from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division import portfolio as module
@@ -17,6 +17,7 @@ from commanalyzer.division.portfolio import Portfolio
 from commanalyzer.division.selection import Cost, Latest, best_of, promising
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import Bool, Float64, ValueGraph
+from tests.counts import imbalance_of_work
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
 from tests.unit.division.measures import none_removed, portfolio_of

@@ -184,6 +184,8 @@ def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
         type_ = book.values.function.parameters[slot].type
         return received(book, type_, slot, out, with_words=is_split or is_stored)
     instruction = definition.instruction
+    if name in book.values.results:
+        return Labels((book.name_value(out, book.register_site(name, book.values.results[name]), ()),))
     if instruction.callee.startswith(MASKED_LOADS):
         return _masked_load(book, lanes, definition, out)
     if instruction.opcode in ("call", "invoke"):

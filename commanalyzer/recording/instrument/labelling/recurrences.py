@@ -359,12 +359,12 @@ def demand(
                     results.add(instruction.callee)
                 else:
                     indirect.add(instruction.type.text)
-    taken = set(_taken_addresses(module, calls)) if indirect else set()
+    taken = set(taken_addresses(module, calls)) if indirect else set()
     returned = {f.name for f in module.functions if f.return_type.text in indirect and f.name in taken}
     return Demand(parameters, frozenset(results | returned))
 
 
-def _taken_addresses(module: Module, calls: CallFacts) -> Iterator[str]:
+def taken_addresses(module: Module, calls: CallFacts) -> Iterator[str]:
     """Symbols whose address may be called through a pointer."""
     for text in (*(variable.initializer for variable in module.globals), *module.aliases.values()):
         yield from _SYMBOL.findall(text)

@@ -8,10 +8,11 @@ slices (paper Section 4.1, Figure 5), so addresses and pointers carry none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from commanalyzer.foundation.flows import Fold
 from commanalyzer.program.ir.cfg import ControlFlow, control_flow, reached
 from commanalyzer.program.ir.libcalls import CallKind, LibraryCall, LibraryModel, default_library
 from commanalyzer.program.ir.loops.selections import Selections, selections
@@ -195,6 +196,14 @@ class FunctionValues:
     selected: Selections  # what the function selects, and by which conditions
     control_flows: bool  # whether selecting conditions count as sources
     calls: CallFacts
+    results: Mapping[str, Fold] = field(default_factory=dict)  # numbers that loops make of constants alone
+
+    def with_results(self, results: Mapping[str, Fold]) -> FunctionValues:
+        """Return these facts where some registers are values of their own, made of nothing."""
+        flows = {**self.flows, **dict.fromkeys(results, Flow.SOURCE)}
+        deciding = self.selected.deciding if self.control_flows else {}
+        carrying = _carrying(self.definitions, self.uses, flows, deciding)
+        return replace(self, flows=flows, carrying=carrying, results=results)
 
     def type_of(self, name: str) -> IrType:
         """Type of a register or parameter."""
@@ -281,7 +290,7 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
 
 def _carrying(
     definitions: Mapping[str, Place],
-    uses: Mapping[str, list[Place]],
+    uses: Mapping[str, Sequence[Place]],
     flows: Mapping[str, Flow],
     deciding: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> frozenset[str]:

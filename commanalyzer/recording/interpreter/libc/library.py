@@ -5,26 +5,33 @@ printf and scanf formats.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+
+import numpy as np
 
 from commanalyzer.foundation.errors import UnsupportedIrError
 from commanalyzer.program.ir.constants import signed
 from commanalyzer.program.ir.model import IrType
-from commanalyzer.program.ir.types import parse_type
+from commanalyzer.program.ir.types import parse_type, size_bytes
 from commanalyzer.recording.interpreter.instructions.arithmetic import FUNCTIONS, base_name, evaluate
 from commanalyzer.recording.interpreter.memory import STREAMS, Memory
-from commanalyzer.recording.interpreter.values import Data, as_float, as_int, encode, long_double
+from commanalyzer.recording.interpreter.values import Data, as_float, as_int, decode, encode
 
 _CONVERSION = re.compile(
-    rb"%(?P<flags>[-+ #0']*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|-?\d*))?"
-    rb"(?P<length>hh|h|ll|l|j|z|t|L|q)?(?P<conversion>[diouxXeEfFgGaAcspn%])"
+    rb"%[-+ #0']*(?P<width>\*|\d+)?(?:\.(?P<precision>\*|-?\d*))?"
+    rb"(?P<length>hh|h|ll|l|j|z|t|L|q)?(?P<conversion>[diouxXeEfFgGaAcsp%])|%"
 )
-_LENGTH_BITS = {"hh": 8, "h": 16, "l": 64, "ll": 64, "q": 64, "j": 64, "z": 64, "t": 64}
+_SCAN = re.compile(rb"%(\*?)\d*(hh|h|ll|l|j|z|t|L)?([diuxeEfgGcs%])|\s+|[^\s%]+")
+_LENGTH_BITS = {b"hh": 8, b"h": 16, b"l": 64, b"ll": 64, b"q": 64, b"j": 64, b"z": 64, b"t": 64}
+_LIBC = ctypes.CDLL(None)  # the one that programs use knows the formats
+_LIBC.strtod.restype = ctypes.c_double
+_LIBC.strtoll.restype, _LIBC.strtoull.restype = ctypes.c_longlong, ctypes.c_ulonglong
+_WIDEST_BYTES = 16
 ReadString = Callable[[int], bytes]
 
 
@@ -35,119 +42,31 @@ def format_printf(template: bytes, arguments: Sequence[Data], read_string: ReadS
     unknown conversions.
     """
     pending = iter(arguments)
-    result = bytearray()
-    position = 0
-    while True:
-        start = template.find(b"%", position)
-        if start < 0:
-            return bytes(result + template[position:])
-        result += template[position:start]
-        match = _CONVERSION.match(template, start)
-        if match is None or match["conversion"] == b"n":
-            shown = template[start : start + 8].decode("latin-1")
+
+    def printed(match: re.Match[bytes]) -> bytes:
+        kind, length = match["conversion"], match["length"] or b""
+        if kind is None:
+            shown = template[match.start() : match.start() + 8].decode("latin-1")
             raise UnsupportedIrError(f"expected a printf conversion, found '{shown}'")
-        result += b"%" if match["conversion"] == b"%" else _convert(match, pending, read_string)
-        position = match.end()
+        if kind == b"%":
+            return b"%"
+        sizes = [ctypes.c_int(as_int(next(pending))) for n in ("width", "precision") if match[n] == b"*"]
+        data = next(pending)
+        argument: object
+        if kind == b"s":
+            argument = read_string(as_int(data)) if data else None
+        elif kind in b"diouxXcp":
+            argument = ctypes.c_uint64(as_int(data))
+        elif length == b"L":
+            argument = ctypes.c_longdouble.from_buffer_copy(np.longdouble(as_float(data)).tobytes())
+        else:
+            argument = ctypes.c_double(as_float(data))
+        size = _LIBC.snprintf(None, ctypes.c_size_t(0), match[0], *sizes, argument)
+        text = ctypes.create_string_buffer(size + 1)
+        _LIBC.snprintf(text, ctypes.c_size_t(size + 1), match[0], *sizes, argument)
+        return text.raw[:size]
 
-
-def _convert(match: re.Match[bytes], pending: Iterator[Data], read_string: ReadString) -> bytes:
-    flags = match["flags"].decode().replace("'", "")
-    width = _number(match["width"], pending)
-    precision = _number(match["precision"], pending) if match["precision"] is not None else None
-    if width is not None and width < 0:
-        flags, width = flags + "-", -width
-    if precision is not None and precision < 0:
-        precision = None
-    kind = match["conversion"].decode()
-    data = next(pending)
-    if kind in "cs":
-        return _text(kind, data, flags, width, precision, read_string)
-    field = f"{width if width is not None else ''}"
-    digits = f".{precision}" if precision is not None else ""
-    if kind in "diouxXp":
-        return _integer(kind, as_int(data), match["length"], flags, field, digits)
-    return _floating(kind, as_float(data), flags, field, precision)
-
-
-def _number(text: bytes | None, pending: Iterator[Data]) -> int | None:
-    if text is None:
-        return None
-    if text == b"*":
-        return signed(as_int(next(pending)) & 0xFFFFFFFF, 32)
-    return int(text or b"0")
-
-
-def _text(
-    kind: str, data: Data, flags: str, width: int | None, precision: int | None, read_string: ReadString
-) -> bytes:
-    if kind == "c":
-        text = bytes([as_int(data) & 0xFF])
-    else:
-        text = read_string(as_int(data)) if data else b"(null)"
-        text = text[:precision]
-    return text.ljust(width or 0) if "-" in flags else text.rjust(width or 0)
-
-
-def _integer(kind: str, data: int, length: bytes | None, flags: str, field: str, digits: str) -> bytes:
-    bits = _LENGTH_BITS.get((length or b"").decode(), 32)
-    if kind == "p":
-        return (f"%{flags}{field}s" % (hex(data) if data else "(nil)")).encode()
-    value = data & ((1 << bits) - 1)
-    if digits:
-        flags = flags.replace("0", "")
-    if kind in "di":
-        return (f"%{flags}{field}{digits}d" % signed(value, bits)).encode()
-    flags = flags.replace("+", "").replace(" ", "")
-    kind = "d" if kind == "u" else kind
-    if value == 0:
-        flags = flags.replace("#", "")
-    text = f"%{flags}{field}{digits}{kind}" % value
-    return (text.replace("0o", "0") if kind == "o" else text).encode()
-
-
-def _floating(kind: str, value: float, flags: str, field: str, precision: int | None) -> bytes:
-    if not math.isfinite(value):
-        sign = "-" if math.copysign(1.0, value) < 0 else "+" if "+" in flags else " " if " " in flags else ""
-        word = "nan" if value != value else "inf"
-        shown = sign + (word.upper() if kind.isupper() else word)
-        return (f"%{'-' if '-' in flags else ''}{field}s" % shown).encode()
-    if kind in "aA":
-        # C omits the trailing zeros of the mantissa that Python prints.
-        text = re.sub(r"\.?0*p", "p", float(value).hex())
-        shown = text.upper() if kind == "A" else text
-        return (f"%{flags.replace('0', '')}{field}s" % shown).encode()
-    digits = 6 if precision is None else precision
-    if float(value) == value:
-        return (f"%{flags}{field}.{digits}{kind}" % float(value)).encode()
-    return _long_double(kind, value, flags, field, digits)
-
-
-def _long_double(kind: str, value: float, flags: str, field: str, digits: int) -> bytes:
-    """Format an extended number that is no double; exact through two doubles and decimals."""
-    high = float(value)
-    low = float(value - long_double(high))
-    with localcontext() as context:
-        context.prec = 20000
-        exact = Decimal(high) + Decimal(low)
-        align = "<" if "-" in flags else ">"
-        sign = "+" if "+" in flags else " " if " " in flags else ""
-        text = _general(exact, sign, digits, kind) if kind in "gG" else f"{exact:{sign}.{digits}{kind}}"
-    text = re.sub(r"([eE][-+])(\d)$", r"\g<1>0\2", text)
-    if "0" in flags and align == ">" and field:
-        return text.zfill(int(field)).encode()
-    return f"{text:{align}{field or 0}}".encode()
-
-
-def _general(exact: Decimal, sign: str, digits: int, kind: str) -> str:
-    """Apply the rule of %g: the shorter form, without trailing zeros."""
-    digits = max(digits, 1)
-    scientific = f"{exact:{sign}.{digits - 1}{'e' if kind == 'g' else 'E'}}"
-    mantissa, exponent = re.split("[eE]", scientific)
-    if -4 <= int(exponent) < digits:
-        fixed = f"{exact:{sign}.{digits - 1 - int(exponent)}f}"
-        return fixed.rstrip("0").rstrip(".") if "." in fixed else fixed
-    short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return short + scientific[len(mantissa) :]
+    return _CONVERSION.sub(printed, template)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,64 +82,33 @@ class Scanned:
     consumed: int
 
 
-_SCAN = re.compile(rb"%(\*?)(\d*)(hh|h|ll|l|j|z|t|L)?([diuxeEfgGcs%])|\s+|[^\s%]")
-_SCAN_INTEGER = re.compile(rb"[-+]?\d+")
-_SCAN_HEX = re.compile(rb"[-+]?(?:0[xX])?[0-9a-fA-F]+")
-_SCAN_FLOAT = re.compile(rb"[-+]?(?:inf|nan|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)", re.IGNORECASE)
-_SCAN_WORD = re.compile(rb"\S+")
-
-
 def scan(template: bytes, text: bytes) -> Scanned:
     """Match ``text`` against a scanf format (``d i u x e f g c s``, widths, ``*``)."""
     stores: list[tuple[IrType, Data | bytes]] = []
     position = 0
     for match in _SCAN.finditer(template):
-        directive = match.group()
-        if directive.isspace():
-            position += len(text[position:]) - len(text[position:].lstrip())
-            continue
-        if directive[:1] != b"%" or directive == b"%%":
-            if text[position : position + 1] != directive[:1]:
-                break
-            position += 1
-            continue
-        found = _scan_one(match, text, position)
-        if found is None:
-            at_end = not text[position:].strip() and not stores
-            return Scanned(tuple(stores), -1 if at_end else len(stores), position)
-        type_, value, position = found
-        if not match[1]:
+        found, end = ctypes.create_string_buffer(len(text) - position + _WIDEST_BYTES), ctypes.c_int(-1)
+        is_stored = match[3] not in (None, b"%") and not match[1]
+        given = (found, ctypes.byref(end)) if is_stored else (ctypes.byref(end),)
+        number = _LIBC.sscanf(text[position:], match[0] + b"%n", *given)
+        if end.value < 0:
+            return Scanned(tuple(stores), -1 if number < 0 and not stores else len(stores), position)
+        position += end.value
+        if is_stored:
+            type_ = _scanned_type(match[3], match[2] or b"")
+            value = found.value if match[3] == b"s" else decode(type_, found.raw[: size_bytes(type_)])
             stores.append((type_, value))
     return Scanned(tuple(stores), len(stores), position)
 
 
-def _scan_one(match: re.Match[bytes], text: bytes, position: int) -> tuple[IrType, Data | bytes, int] | None:
-    kind = match[4].decode()
-    length = (match[3] or b"").decode()
-    if kind == "c":
-        if position >= len(text):
-            return None
-        return parse_type("i8"), text[position], position + 1
-    while text[position : position + 1].isspace():
-        position += 1
-    end = position + int(match[2]) if match[2] else len(text)
-    pattern = {"s": _SCAN_WORD, "x": _SCAN_HEX}.get(kind)
-    pattern = pattern or (_SCAN_INTEGER if kind in "diu" else _SCAN_FLOAT)
-    found = pattern.match(text, position, end)
-    if found is None:
-        return None
-    if kind == "s":
-        return parse_type("i8"), found.group(), found.end()
-    if kind in "diux":
-        bits = _LENGTH_BITS.get(length, 32)
-        value = int(found.group(), 16 if kind == "x" else 10) & ((1 << bits) - 1)
-        return parse_type(f"i{bits}"), value, found.end()
-    width = {"l": "double", "L": "x86_fp80"}.get(length, "float")
-    return parse_type(width), float(found.group()), found.end()
+def _scanned_type(kind: bytes, length: bytes) -> IrType:
+    if kind in b"cs":
+        return parse_type("i8")
+    if kind in b"diux":
+        return parse_type(f"i{_LENGTH_BITS.get(length, 32)}")
+    return parse_type({b"l": "double", b"L": "x86_fp80"}.get(length, "float"))
 
 
-_INTEGER = re.compile(rb"\s*([-+]?)(0[xX])?([0-9a-zA-Z]*)")
-_FLOAT = re.compile(rb"\s*([-+]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))", re.IGNORECASE)
 _EOF = -1
 _RAND_MAX = 2**31 - 1
 
@@ -323,20 +211,14 @@ class Library:
             self.assigned.append((as_int(target), image, not isinstance(value, bytes)))
         return scanned.assigned
 
-    def _parse_integer(self, data: Sequence[Data]) -> Data:
-        text = self._string(as_int(data[0]))
-        value, length = _parse_integer(text, as_int(data[2]) if len(data) > 2 else 10)
-        self._set_end(data, length)
-        return value
-
-    def _parse_float(self, data: Sequence[Data]) -> Data:
-        match = _FLOAT.match(self._string(as_int(data[0])))
-        self._set_end(data, match.end() if match else 0)
-        return float(match[1]) if match else 0.0
-
-    def _set_end(self, data: Sequence[Data], length: int) -> None:
+    def _parse(self, data: Sequence[Data], function: Callable[..., Data], *base: int) -> Data:
+        """Call ``strtoll`` or ``strtod``, also for ``atoi`` and others that have no second argument."""
+        text, end = ctypes.create_string_buffer(self._string(as_int(data[0]))), ctypes.c_void_p()
+        value = function(text, ctypes.byref(end), *base)
         if len(data) > 1 and data[1]:
+            length = (end.value or 0) - ctypes.addressof(text)
             self._memory.write(as_int(data[1]), (as_int(data[0]) + length).to_bytes(8, "little"))
+        return value
 
     def _strcmp(self, data: Sequence[Data]) -> Data:
         a, b = (self._string(as_int(d)) for d in data[:2])
@@ -386,23 +268,6 @@ class Library:
         return self._errno
 
 
-def _parse_integer(text: bytes, base: int) -> tuple[int, int]:
-    """Return the number at the start of ``text`` and how many bytes it takes, as strtol does."""
-    match = _INTEGER.match(text)
-    assert match is not None
-    sign, prefix, body = match.groups()
-    if prefix and base not in (0, 16):
-        body, prefix = b"0", None
-    base = base or (16 if prefix else 8 if body[:1] == b"0" else 10)
-    digits = 0
-    while digits < len(body) and int(body[digits : digits + 1], 36) < base:
-        digits += 1
-    if not digits:
-        return 0, 0
-    value = int(body[:digits], base)
-    return (-value if sign == b"-" else value), match.start(3) + digits
-
-
 _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     "printf": lambda library, data: library._write(library.stdout, data, 0),
     "fprintf": lambda library, data: library._write(library.stream(as_int(data[0])), data, 1),
@@ -422,9 +287,18 @@ _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     "scanf": lambda library, data: library._scan(data, 0),
     "fscanf": lambda library, data: library._scan(data, 1),
     "sscanf": lambda library, data: library._scan(data, 1, library._string(as_int(data[0]))),
-    **dict.fromkeys(("atoi", "atol", "atoll", "strtol", "strtoll"), Library._parse_integer),
-    **dict.fromkeys(("strtoul", "strtoull"), Library._parse_integer),
-    **dict.fromkeys(("atof", "strtod", "strtof", "strtold"), Library._parse_float),
+    **dict.fromkeys(
+        ("atoi", "atol", "atoll"), lambda library, data: library._parse(data[:1], _LIBC.strtoll, 10)
+    ),
+    **dict.fromkeys(
+        ("strtol", "strtoll"), lambda library, data: library._parse(data, _LIBC.strtoll, as_int(data[2]))
+    ),
+    **dict.fromkeys(
+        ("strtoul", "strtoull"), lambda library, data: library._parse(data, _LIBC.strtoull, as_int(data[2]))
+    ),
+    **dict.fromkeys(
+        ("atof", "strtod", "strtof", "strtold"), lambda library, data: library._parse(data, _LIBC.strtod)
+    ),
     "strlen": lambda library, data: len(library._string(as_int(data[0]))),
     **dict.fromkeys(("strcmp", "strncmp"), Library._strcmp),
     **dict.fromkeys(("memcmp", "bcmp"), Library._memcmp),

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.budget import SEARCH
 from commanalyzer.division.coarsening.coarse import build_coarse
@@ -23,7 +22,7 @@ from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, ValueGraph
 from commanalyzer.request import Coarsen
 from commanalyzer.result.results import SingletonCounts
-from tests.counts import count_volume
+from tests.counts import count_volume, imbalance_of_work
 from tests.graphs import Row, build, folded, homed, row
 from tests.strategies import graphs
 from tests.unit.division.measures import none_removed, portfolio_of

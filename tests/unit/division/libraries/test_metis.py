@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication.balance import imbalance_of_work
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.division.libraries.adjacency import Adjacency
 from commanalyzer.division.libraries.metis import integer_work, partition
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.value_graph import ValueGraph
+from tests.counts import imbalance_of_work
 from tests.graphs import build, grid, row
 from tests.strategies import graphs
 from tests.unit.division.measures import edge_cut
