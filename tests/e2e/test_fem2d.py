@@ -59,13 +59,6 @@ def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: P
     assert numbers(result, ("loop_bytes",)) == [WORD * steps * 2 * copies(n, q)]
 
 
-def test_the_mpi_counterpart_refuses_what_makes_no_squares(mpi_program: Path) -> None:
-    for ranks, n in ((2, 4), (4, 5)):
-        result = run_mpi(mpi_program, ranks, n)
-        assert result.status == 2
-        assert result.stderr.startswith("fem2d_mpi: ")
-
-
 def test_an_analysis_counts_the_work_of_the_nodes(analysed: Analyse) -> None:
     # 2 n^2 elements and (n + 1)^2 nodes: 4 W(8) - W(16) is the work of 4 * 81 - 289 = 35 nodes.
     steps = 4

@@ -104,25 +104,3 @@ def test_one_process_does_the_same_in_the_same_order(built: Built, name: str) ->
     found = run_mpi(parallel, 1, *arguments)
     assert (found.status, found.stderr) == (0, "")
     assert found.stdout == run(sequential, *arguments).stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "ranks", "arguments"),
-    [
-        ("heat2d", 2, "0"),
-        ("heat2d", 4, "8 1 copy 3x1"),
-        ("stencil3d", 2, "4 1 copy 2x1"),
-        ("matmul", 2, "8 8"),
-        ("spmv", 2, "8 full"),
-        ("kmeans", 2, "3 2 4"),
-        ("cg", 2, "8 4d"),
-        ("adi", 2, "1 1 2x1"),
-        ("pic", 2, "8 0"),
-        ("pagerank", 2, "10 kronecker"),
-    ],
-)
-def test_wrong_arguments_end_with_one_message(built: Built, name: str, ranks: int, arguments: str) -> None:
-    found = run_mpi(built(name)[1], ranks, *arguments.split())
-    assert found.status == 2
-    assert found.stdout == ""
-    assert len(found.stderr.splitlines()) == 1

@@ -11,49 +11,12 @@ from tests.e2e import theory
 from tests.e2e.conftest import Workload
 from tests.native import numbers
 
-# How their output begins.
-NAMES = {name: f"{name} n " for name in ("heat2d", "stencil3d", "matmul", "spmv", "kmeans")}
-NAMES["fem2d"] = "fem2d n 32 steps 10 order permuted\n"
 Doubles = NDArray[np.float64]
 
 
 def scramble(index: NDArray[np.int64]) -> Doubles:
     """The workloads' pseudo-random numbers in [0, 1) (32-bit integer arithmetic)."""
     return models.scramble(index) / 2.0**32
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_defaults_run_and_repeat(workload: Workload, name: str) -> None:
-    first, second = workload(name), workload(name)
-    assert first.status == 0
-    assert first.stdout.startswith(NAMES[name])
-    assert first == second
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("heat2d 0", "heat2d 8 2 both", "heat2d 8x", "stencil3d 8 -1", "stencil3d 8 1 copy 1", "matmul "),
-        *(f"matmul {'9' * 20}", "spmv 8 full", "spmv 8 banded 9", "kmeans 3 2 4", "fem2d 1", "fem2d 8x"),
-        *("fem2d 4 -1", "fem2d 4 1 random", "fem2d 4 1 ordered 1"),
-        *("cg 0", "cg 8 4d", "cg 8 2d sorted", "cg 8 2d natural -1", "cg 1 1 1 1 1", "adi 0", "adi 8 1x"),
-        *(
-            "adi 8 1 1",
-            "pic 1",
-            "pic 8 0",
-            "pic 8 1 1 0",
-            "pic 8 8 8 8 0",
-            "pic 8 8 8 8 1x",
-            "pic 8 8 8 8 8 8",
-        ),
-        *("pagerank 1", "pagerank 8 ring", "pagerank 10 kronecker", "pagerank 8 smallworld 0"),
-    ],
-)
-def test_wrong_arguments_end_with_status_2_and_a_message(workload: Workload, line: str) -> None:
-    name, *arguments = line.split(" ")
-    result = workload(name, *arguments)
-    assert (result.status, result.stdout) == (2, "")
-    assert name in result.stderr
 
 
 @pytest.mark.parametrize("mode", ["copy", "swap"])

@@ -41,24 +41,6 @@ def test_pic_agrees_with_a_model_over_all_particles(
     assert numbers(found, ("potential", "kinetic", "positions")) == pytest.approx(expected, rel=1e-8)
 
 
-def test_pic_has_unit_charges_unless_told(workload: Workload) -> None:
-    assert workload("pic", 8, 3, 20, 4) == workload("pic", 8, 3, 20, 4, 1)
-
-
-@pytest.mark.parametrize(("charge", "is_hot"), [(1.0, True), (0.03, False)])
-def test_pic_heats_plasma_of_a_short_debye_length(workload: Workload, charge: float, is_hot: bool) -> None:
-    """Kinetic energy per particle: 1/12 at first, from velocities that are uniform in [-0.5, 0.5]."""
-    (kinetic,) = numbers(workload("pic", 32, 8, 200, 4, charge), ("kinetic",))
-    each = kinetic / (32 * 32 * 8)
-    assert each > 10.0 if is_hot else each == pytest.approx(1 / 12, rel=0.02)
-
-
-def test_pic_particles_change_cells() -> None:
-    corners = models.particles_in_cells(16, 4, 5, 4).corners
-    moved = np.count_nonzero(corners[0][:, 0] != corners[-1][:, 0])
-    assert moved > 0.1 * len(corners[0])
-
-
 @pytest.mark.parametrize(("n", "graph", "degree"), [(50, "smallworld", 6), (64, "kronecker", 5)])
 def test_pagerank_agrees_with_power_iteration(workload: Workload, n: int, graph: str, degree: int) -> None:
     rank = models.power_iteration(n, graph, degree, 7)
