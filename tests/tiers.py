@@ -99,7 +99,6 @@ FURTHER = {
     "property/test_flows.py": "chains_of_loops_with_previews",
     "property/test_laws.py": "a_unit_changes",
     "property/test_mechanisms.py": "*/4",
-    "property/test_programs.py": "*",
     "property/test_rounds.py": "*/5",
     "shim/test_driver.py": "repeated_chains",
     "shim/test_sanitizers.py": "hooks/9",
