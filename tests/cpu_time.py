@@ -17,14 +17,9 @@ _SHOWN_TESTS = 20
 _PROPERTY = "cpu_s"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Option that names a file for the seconds of every test."""
-    parser.addoption("--cpu-file", help="file that gets a line per test: seconds, name (default: none)")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Count in every process, show in the one that prints."""
-    config.pluginmanager.register(_CpuTime(config))
+    config.pluginmanager.register(_CpuTime())
 
 
 def cpu_seconds() -> float:
@@ -39,8 +34,7 @@ def cpu_seconds() -> float:
 
 
 class _CpuTime:
-    def __init__(self, config: pytest.Config) -> None:
-        self._path: str | None = config.getoption("--cpu-file")
+    def __init__(self) -> None:
         self._begin_s = 0.0
         self._tests: dict[str, float] = defaultdict(float)
 
@@ -61,12 +55,6 @@ class _CpuTime:
         self._tests[report.nodeid] += sum(
             v for k, v in report.user_properties if k == _PROPERTY and isinstance(v, float)
         )
-        if report.when == "teardown" and self._path is not None and not hasattr(report, "node"):
-            self._note(report.nodeid)
-
-    def _note(self, test: str) -> None:
-        with open(self._path or "", "a", encoding="utf-8") as stream:  # noqa: PTH123
-            stream.write(f"{self._tests[test]:.3f} {test}\n")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         files: dict[str, float] = defaultdict(float)

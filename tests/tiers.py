@@ -15,7 +15,13 @@ FAST = (
         "unit/program/ir/",
         "unit/scaling/laws/",
     ),
-    *("unit/machine/", "unit/report/", "unit/machine/roofline/", "unit/machine/simulation/", "unit/trace/"),
+    *(
+        "unit/machine/",
+        "unit/report/",
+        "unit/machine/roofline/",
+        "unit/machine/simulation/",
+        "unit/recording/trace/",
+    ),
     *(
         "unit/checking/validation/",
         "unit/program/frontend/drivers/",
@@ -32,9 +38,9 @@ CPLUSPLUS = (".cpp", "hydro3d", "pagerank", "small_world")
 FURTHER = {
     "documentation/test_examples.py": "notebook_runs[first notebook_runs[sweep",
     "documentation/test_tutorials.py": (
-        "tutorial_prints_what_it_says[check-mpi tutorial_prints_what_it_says[learned "
-        "tutorial_prints_what_it_says[makefile tutorial_prints_what_it_says[parallel "
-        "tutorial_prints_what_it_says[sweep tutorial_prints_what_it_says[task"
+        "page_prints_what_it_says[check-mpi page_prints_what_it_says[learned "
+        "page_prints_what_it_says[makefile page_prints_what_it_says[parallel "
+        "page_prints_what_it_says[sweep- page_prints_what_it_says[task-"
     ),
     "e2e/test_allocations.py": "a_campaign the_fastest flows/5",
     "e2e/test_analysis.py": (
@@ -99,7 +105,6 @@ FURTHER = {
     "property/test_flows.py": "chains_of_loops_with_previews",
     "property/test_laws.py": "a_unit_changes",
     "property/test_mechanisms.py": "*/4",
-    "property/test_programs.py": "*",
     "property/test_rounds.py": "*/5",
     "shim/test_driver.py": "repeated_chains",
     "shim/test_sanitizers.py": "hooks/9",
@@ -110,7 +115,6 @@ FURTHER = {
     "unit/recording/instrument/test_work.py": "*/3",
     "unit/recording/instrument/test_recorded_selections.py": "*/3",
     "unit/recording/instrument/test_several_values.py": "*/3",
-    "unit/program/ir/names/test_source_text.py": "vectors",
     "unit/division/libraries/test_concurrency.py": "calls",
     "unit/graph/contraction/test_workspaces.py": "long_chains",
 }

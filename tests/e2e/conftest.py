@@ -1,16 +1,19 @@
 """The workloads as programs, and their analyses, each made once per test session."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import commanalyzer as ca
+from tests.e2e.mpi_programs import compile_mpi
 from tests.native import ROOT, NativeRun, compile_native, run
 
 Analyse = Callable[..., ca.AnalysisResult]
 Workload = Callable[..., NativeRun]
+MpiProgram = Callable[[str], Path]
 # Function and node counts of the theory of each workload; paper Section 6 has the first five, in both models.
 MAIN_LOOP = {
     "heat2d": ("heat_solve", (4, 16)),
@@ -34,19 +37,31 @@ def source_of(name: str) -> Path:
     return source
 
 
+# Trapping checks, and sums that are rounded alike in sequential and MPI programs.
+_CHECKS = (
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fsanitize=undefined",
+    "-fsanitize-trap=undefined",
+    "-ffp-contract=off",
+)
+
+
 @pytest.fixture(scope="session")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
-    """Compile a workload on first use, with warnings as errors and trapping checks, and run it."""
+    """Compile a workload on first use and run it."""
     folder = tmp_path_factory.mktemp("workloads")
-    compiled: dict[str, Path] = {}
-    checks = "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-trap=undefined"
+    compiled = cache(lambda name: compile_native(source_of(name), folder / name, *_CHECKS))
+    return lambda name, *arguments: run(compiled(name), *arguments)
 
-    def run_workload(name: str, *arguments: object) -> NativeRun:
-        if name not in compiled:
-            compiled[name] = compile_native(source_of(name), folder / name, "-O2", *checks)
-        return run(compiled[name], *arguments)
 
-    return run_workload
+@pytest.fixture(scope="session")
+def mpi_program(tmp_path_factory: pytest.TempPathFactory) -> MpiProgram:
+    """The MPI counterpart of a workload, compiled on first use."""
+    folder = tmp_path_factory.mktemp("mpi")
+    return cache(lambda name: compile_mpi(name, folder, *_CHECKS))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The irregular workloads once more, in numpy: what they print, and who reads what from whom.
+"""The irregular workloads once more, in numpy: who reads what from whom.
 
 The models share nothing with the C code but the definition of the data. Reads are counted one by one: they
 are the oracles of :mod:`tests.e2e.theory_irregular`.
@@ -38,43 +38,6 @@ def poisson(n: int, dimensions: int) -> Doubles:
     for _ in range(dimensions):
         matrix = np.kron(matrix, np.eye(n)) + np.kron(np.eye(len(matrix)), line)
     return matrix
-
-
-def conjugate_gradients(n: int, dimensions: int, iterations: int) -> tuple[Doubles, float]:
-    """Solution after some iterations, points in natural order, and the norm of the residual."""
-    matrix = poisson(n, dimensions)
-    r = scramble(np.arange(n**dimensions) + 1) / 2.0**32 - 0.5
-    x, p, rr = np.zeros_like(r), r.copy(), float(r @ r)
-    for _ in range(iterations):
-        q = matrix @ p
-        alpha = rr / float(p @ q)
-        x, r = x + alpha * p, r - alpha * q
-        rr, old = float(r @ r), rr
-        p = r + rr / old * p
-    return x, float(np.sqrt(rr))
-
-
-# --- adi --------------------------------------------------------------------------------------------------
-
-
-def peaceman_rachford(n: int, steps: int) -> Doubles:
-    """Field float64[n, n] after some steps, every line solved with a dense matrix."""
-    ratio, width = 0.8, n + 2
-    i, j = np.indices((width, width))
-    capacity = (1.0 + scramble(i * width + j) / 2.0**32)[1:-1, 1:-1]
-    mode = np.sin(np.pi * np.arange(1, n + 1) / (n + 1))
-    field = np.outer(mode, mode)
-    second = np.eye(n, k=1) + np.eye(n, k=-1) - 2.0 * np.eye(n)
-
-    def half_step(capacity: Doubles, field: Doubles) -> Doubles:
-        right = capacity * field + ratio * (second @ field)
-        lines = zip(capacity, right, strict=True)
-        return np.array([np.linalg.solve(np.diag(c) - ratio * second, b) for c, b in lines])
-
-    for _ in range(steps):
-        field = half_step(capacity, field)
-        field = half_step(capacity.T, field.T).T
-    return field
 
 
 # --- pic --------------------------------------------------------------------------------------------------

@@ -77,21 +77,6 @@ def test_cg_work(main_loop: Analyse) -> None:
     assert main_loop("cg", *CG, 10).work.flops == theory.cg_flops(1024, entries, 10)
 
 
-def test_cg_has_one_value_per_element_and_a_constant_number_of_scalars(main_loop: Analyse) -> None:
-    result = main_loop("cg", *CG, 10)
-    graph = result.graph
-    number = heap_objects(result, CG_ARRAYS)
-    homes = np.bincount(graph.home_object, minlength=len(graph.objects))
-    rows = graph.rows
-    happened = np.bincount(graph.home_object[rows.row_sink], rows.row_count, minlength=len(graph.objects))
-    for name in "xrpq":
-        assert homes[number[name]] == 1024
-        assert happened[number[name]] == 10 * 1024  # the first p is a copy of r: nothing was computed
-    assert homes[number["value"]] == theory.cg_entries(32, 2)
-    product = {int(v) for v in np.unique(rows.source[graph.home_object[rows.source] == number["value"]])}
-    assert len(product) == theory.cg_entries(32, 2)
-
-
 # --- pagerank ---------------------------------------------------------------------------------------------
 
 N, DEGREE = 1024, 8
@@ -141,13 +126,3 @@ def test_twice_the_iterations_make_the_same_graph(main_loop: Analyse, workload: 
     computed = few.rows.row_count.sum()
     # What happens once (before the loop and in its first iteration) is less than an iteration.
     assert 0 <= 2 * computed - many.rows.row_count.sum() < computed / 5
-
-
-@pytest.mark.parametrize("graph", ["smallworld", "kronecker"])
-def test_bytes_per_iteration_of_pagerank_are_constant(main_loop: Analyse, graph: str) -> None:
-    few, many = (main_loop("pagerank", N, graph, DEGREE, count) for count in (5, 10))
-    number = heap_objects(few, PAGERANK_ARRAYS)
-    blocks = {number[name]: np.arange(N) * 4 // N for name in ("rank", "share")}
-    five, ten = (bytes_per_object(result, blocks, 4) for result in (few, many))
-    once = number["row_start"]
-    assert 2 * (five.sum() - five[once]) == ten.sum() - ten[once]

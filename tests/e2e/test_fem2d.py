@@ -1,30 +1,16 @@
 """fem2d: the program against its closed form, its MPI counterpart against the program and counted words."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.e2e.conftest import Analyse
-from tests.e2e.mpi_programs import compile_mpi, run_mpi
-from tests.native import ROOT, compile_native, numbers, run
+from tests.e2e.conftest import Analyse, MpiProgram, Workload
+from tests.e2e.mpi_programs import run_mpi
+from tests.native import numbers
 
-FOLDER = ROOT / "workloads" / "fem2d"
 LABELS = ("sum", "norm", "momentum")
-CHECKS = ("-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-trap=undefined")
 WORD = 8
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sequential program with trapping checks."""
-    return compile_native(FOLDER / "fem2d.c", tmp_path_factory.mktemp("fem2d") / "fem2d", *CHECKS)
-
-
-@pytest.fixture(scope="module")
-def mpi_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_mpi("fem2d", tmp_path_factory.mktemp("fem2d_mpi"), *CHECKS)
 
 
 def first_mode(n: int, steps: int) -> list[float]:
@@ -46,24 +32,19 @@ def copies(n: int, q: int) -> int:
 
 @pytest.mark.parametrize("order", ["ordered", "permuted"])
 @pytest.mark.parametrize(("n", "steps"), [(2, 0), (5, 3), (32, 200)])
-def test_the_first_mode_swings_as_computed_by_hand(program: Path, n: int, steps: int, order: str) -> None:
-    result = run(program, str(n), str(steps), order)
+def test_the_first_mode_swings_as_computed_by_hand(
+    workload: Workload, n: int, steps: int, order: str
+) -> None:
+    result = workload("fem2d", n, steps, order)
     assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("q", [1, 2, 4])
-def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: Path, q: int) -> None:
+def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: MpiProgram, q: int) -> None:
     n, steps = 32, 10
-    result = run_mpi(mpi_program, q * q, n, steps)
+    result = run_mpi(mpi_program("fem2d"), q * q, n, steps)
     assert numbers(result, LABELS) == pytest.approx(first_mode(n, steps), rel=1e-9)
     assert numbers(result, ("loop_bytes",)) == [WORD * steps * 2 * copies(n, q)]
-
-
-def test_the_mpi_counterpart_refuses_what_makes_no_squares(mpi_program: Path) -> None:
-    for ranks, n in ((2, 4), (4, 5)):
-        result = run_mpi(mpi_program, ranks, n)
-        assert result.status == 2
-        assert result.stderr.startswith("fem2d_mpi: ")
 
 
 def test_an_analysis_counts_the_work_of_the_nodes(analysed: Analyse) -> None:

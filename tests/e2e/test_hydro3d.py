@@ -52,21 +52,6 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- the program ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "arguments", [["0"], ["8x"], ["4", "-1"], ["4", "1", "1"], ["201"], ["99999999999999999999"]]
-)
-def test_wrong_arguments_end_with_status_2_and_a_message(built: Path, arguments: list[str]) -> None:
-    result = run(built / "hydro3d", *arguments)
-    assert (result.status, result.stdout) == (2, "")
-    assert "hydro3d" in result.stderr
-
-
-def test_it_repeats_itself(built: Path) -> None:
-    first = run(built / "hydro3d")
-    assert first.stdout.startswith("hydro3d n 12 steps 4\n")
-    assert first == run(built / "hydro3d")
-
-
 @pytest.mark.parametrize("n", [1, 4, 12])
 def test_the_initial_state_is_a_unit_cube_of_gas_with_one_hot_element(built: Path, n: int) -> None:
     h = 1.0 / n
@@ -179,13 +164,6 @@ def test_the_mpi_counterpart_agrees_with_the_program_and_sends_the_words_of_theo
     setup, loop = numbers(together, ("setup_bytes", "loop_bytes"))
     assert setup == WORD * words.setup(scheme)
     assert loop == WORD * steps * words.per_step(scheme)
-
-
-def test_the_mpi_counterpart_refuses_what_makes_no_cubes(built: Path) -> None:
-    for ranks, arguments in ((2, ["4"]), (8, ["5"]), (1, ["4", "1", "both"])):
-        result = run_mpi(built / "mpi" / "hydro3d_mpi", ranks, *arguments)
-        assert result.status == 2
-        assert result.stderr.startswith("hydro3d_mpi: ")
 
 
 # --- the analysis -----------------------------------------------------------------------------------------

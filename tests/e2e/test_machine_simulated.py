@@ -3,7 +3,6 @@
 The code that measures real machines runs unchanged; only the communicator is SMPI's, see ``tests/simgrid``.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,6 @@ from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.platforms import measure_on, star, two_leaves
 
 pytestmark = pytest.mark.skipif(not IS_KNOWN, reason="needs SimGrid 3.32 (Debian 12: libsimgrid-dev)")
-# Build of mpi4py for SMPI: CFLAGS=-DSMPI_NO_OVERRIDE_MALLOC LDFLAGS="-Wl,-z,undefs -lpython3.11"
-# MPI4PY_BUILD_MPICC=smpicc MPI4PY_BUILD_CONFIGURE=1 pip install --no-binary mpi4py --target FOLDER mpi4py
-MPI4PY = os.environ.get("SMPI_MPI4PY", "")
 LATENCY_S = 10e-6  # two links of 5 us
 BANDWIDTH = 1e9  # B/s
 LARGE_BYTES = 1 << 20
@@ -29,10 +25,8 @@ def _plan(*message_bytes: int, rounds: int = 6, messages: int = 8, **more: int) 
     return {"message_bytes": list(message_bytes), **counts, "series_s": 1e9, **more}
 
 
-def _measured(
-    folder: Path, platform: str, ranks: int, sizes: list[int], mpi4py: str = ""
-) -> MachineParameters:
-    series = measure_on(folder, platform, ranks, _plan(*sizes), mpi4py=mpi4py)
+def _measured(folder: Path, platform: str, ranks: int, sizes: list[int]) -> MachineParameters:
+    series = measure_on(folder, platform, ranks, _plan(*sizes))
     machine, _ = estimate_network(series, name="simulated", date="2026-01-31")
     return machine
 
@@ -104,11 +98,3 @@ def test_overhead_gap_and_overlap_are_recovered(tmp_path: Path) -> None:
     busy_s, travel_s = send_s + size * per_byte_s, size / BANDWIDTH + LATENCY_S
     hidden = travel_s / (busy_s + travel_s + receive_s)
     assert _value(machine, "overlap", size=size) == pytest.approx(hidden, rel=0.05)
-
-
-@pytest.mark.skipif(not MPI4PY, reason="needs mpi4py built with smpicc: SMPI_MPI4PY=FOLDER")
-def test_mpi4py_itself_recovers_bandwidth_and_latency(tmp_path: Path) -> None:
-    machine = _measured(tmp_path, star(4, "1GBps", "5us"), 4, [8, LARGE_BYTES], MPI4PY)
-    assert _value(machine, "bandwidth") == pytest.approx(BANDWIDTH, rel=0.05)
-    assert _value(machine, "latency") == pytest.approx(LATENCY_S, rel=0.05)
-    assert _value(machine, "bcast", 4, 8) == pytest.approx(2 * LATENCY_S, rel=0.05)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,22 +10,20 @@ from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.e2e import theory_irregular as irregular
 from tests.e2e.command import succeed
-from tests.e2e.mpi_programs import compile_mpi, mpi_command
+from tests.e2e.conftest import MpiProgram
+from tests.e2e.mpi_programs import mpi_command
 
 WORD = theory.WORD_BYTES
 Count = Callable[[str, int, str], int]
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Count:
+def counted(tmp_path_factory: pytest.TempPathFactory, mpi_program: MpiProgram) -> Count:
     """Bytes that the main loop of an MPI counterpart sends."""
     folder = tmp_path_factory.mktemp("mpi")
-    programs: dict[str, Path] = {}
 
     def count(name: str, processes: int, arguments: str) -> int:
-        if name not in programs:
-            programs[name] = compile_mpi(name, folder)
-        command = mpi_command(programs[name], processes, *arguments.split())
+        command = mpi_command(mpi_program(name), processes, *arguments.split())
         document = folder / "counted.json"
         succeed(folder, "count", "--json", document, "--force", "--quiet", "--", *command)
         decompositions = json.loads(document.read_text(encoding="utf-8"))["decompositions"]

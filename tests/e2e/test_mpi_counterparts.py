@@ -1,18 +1,15 @@
 """The MPI counterparts print what the sequential programs print, in every shape of the process grid."""
 
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.e2e.mpi_programs import SCRIPTS, WORKLOADS, compile_mpi, run_mpi
-from tests.native import compile_native, run
+from tests.e2e.conftest import MpiProgram, Workload
+from tests.e2e.mpi_programs import SCRIPTS, run_mpi
 
 # Sums over processes add in another order: the last of eleven printed digits may differ.
 ROUNDING = 1e-9
 EXACT = frozenset({"matmul"})
-Built = Callable[[str], tuple[Path, Path]]
 
 CASES: list[tuple[str, int, str, str]] = [
     ("heat2d", 4, "33 7 copy", "2x2"),
@@ -52,22 +49,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Sequential and MPI program of a workload, compiled on first use."""
-    folder = tmp_path_factory.mktemp("mpi")
-    done: dict[str, tuple[Path, Path]] = {}
-
-    def build(name: str) -> tuple[Path, Path]:
-        if name not in done:
-            (source,) = (WORKLOADS / name).glob(f"{name}.c*")
-            alone = compile_native(source, folder / name, "-O2", "-ffp-contract=off")
-            done[name] = (alone, compile_mpi(name, folder))
-        return done[name]
-
-    return build
-
-
 def is_number(word: str) -> bool:
     return word.lstrip("-")[:1].isdigit() and "e" in word
 
@@ -85,12 +66,11 @@ def compare(found: str, expected: str, rounding: float) -> None:
 
 @pytest.mark.parametrize(("name", "processes", "arguments", "shape"), CASES)
 def test_prints_what_the_sequential_program_prints(
-    built: Built, name: str, processes: int, arguments: str, shape: str
+    workload: Workload, mpi_program: MpiProgram, name: str, processes: int, arguments: str, shape: str
 ) -> None:
-    sequential, parallel = built(name)
-    expected = run(sequential, *arguments.split())
+    expected = workload(name, *arguments.split())
     assert expected.status == 0
-    found = run_mpi(parallel, processes, *arguments.split(), *([shape] if shape else []))
+    found = run_mpi(mpi_program(name), processes, *arguments.split(), *([shape] if shape else []))
     assert (found.status, found.stderr) == (0, "")
     if name in EXACT:
         assert found.stdout == expected.stdout
@@ -98,31 +78,10 @@ def test_prints_what_the_sequential_program_prints(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_process_does_the_same_in_the_same_order(built: Built, name: str) -> None:
-    sequential, parallel = built(name)
+def test_one_process_does_the_same_in_the_same_order(
+    workload: Workload, mpi_program: MpiProgram, name: str
+) -> None:
     arguments = next(case[2] for case in CASES if case[0] == name).split()
-    found = run_mpi(parallel, 1, *arguments)
+    found = run_mpi(mpi_program(name), 1, *arguments)
     assert (found.status, found.stderr) == (0, "")
-    assert found.stdout == run(sequential, *arguments).stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "ranks", "arguments"),
-    [
-        ("heat2d", 2, "0"),
-        ("heat2d", 4, "8 1 copy 3x1"),
-        ("stencil3d", 2, "4 1 copy 2x1"),
-        ("matmul", 2, "8 8"),
-        ("spmv", 2, "8 full"),
-        ("kmeans", 2, "3 2 4"),
-        ("cg", 2, "8 4d"),
-        ("adi", 2, "1 1 2x1"),
-        ("pic", 2, "8 0"),
-        ("pagerank", 2, "10 kronecker"),
-    ],
-)
-def test_wrong_arguments_end_with_one_message(built: Built, name: str, ranks: int, arguments: str) -> None:
-    found = run_mpi(built(name)[1], ranks, *arguments.split())
-    assert found.status == 2
-    assert found.stdout == ""
-    assert len(found.stderr.splitlines()) == 1
+    assert found.stdout == workload(name, *arguments).stdout

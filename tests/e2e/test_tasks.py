@@ -25,11 +25,6 @@ WORKLOADS = Path(__file__).resolve().parents[2] / "workloads" / "tasks"
 _LISTED = {application.name: application for application in applications()}
 
 
-def test_there_are_30_kernels_in_20_applications() -> None:
-    assert len(_LISTED) == 20
-    assert len({k.function for a in _LISTED.values() for k in a.kernels}) == 30
-
-
 @pytest.mark.parametrize("name", sorted(_LISTED))
 def test_mappers_are_those_of_the_table_or_the_difference_is_explained(name: str) -> None:
     graph = graph_of(_LISTED[name])

@@ -1,15 +1,11 @@
 """Formulas of the kernels against the counter: bytes that are counted at the owners of a plain division.
 
-    python -m tests.kernels.plain [--nodes 4,16] [NAME ...]
-
 Arrays are found by name where the graph has it, else by size and order; the wrappers of allocation functions
 are inlined (``-DAPART=``), so that each array is an object of its own. Values in no array of the table
 (registers, temporaries) follow: as the portfolio does it, to their readers, to their sources, or to both.
 """
 
-import argparse
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +19,7 @@ from commanalyzer.graph.value_graph import HomeKind, Int32, ValueGraph, sink_of_
 from commanalyzer.recording.record import record
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 from tests.e2e.owner_maps import both_ways, spread
-from tests.kernels.table import DeclaredArray, Kernel, bare_name, kernels
+from tests.kernels.table import DeclaredArray, Kernel, bare_name
 
 _PAGE_BYTES = 4096
 _GAP_BYTES = 16  # between two blocks of an allocation site
@@ -142,27 +138,3 @@ def _object(graph: ValueGraph, name: str, sizes: Sequence[int], used: set[int]) 
         )
     used.add(min(memory)[1])
     return min(memory)[1]
-
-
-def main(words: Sequence[str]) -> int:
-    """Print formula and counts of the kernels that are named, or of all."""
-    parser = argparse.ArgumentParser(
-        "python -m tests.kernels.plain", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--nodes", default="4,16", help="numbers of nodes")
-    parser.add_argument("names", nargs="*", help="kernels")
-    options = parser.parse_args(words)
-    for kernel in kernels():
-        if options.names and kernel.name not in options.names:
-            continue
-        for nodes in map(int, options.nodes.split(",")):
-            plain, counted = kernel.plain(0, nodes)[0], counted_at_plain(kernel, 0, nodes)
-            verdict = "equal" if plain in counted else "differs"
-            sys.stdout.write(
-                f"{kernel.name}, {nodes} nodes: {verdict}, formula {plain:,}, counted {counted}\n"
-            )
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -31,21 +31,15 @@ def main(folder: Path) -> None:
             return
         if job["hosts"]:
             series = _series_of_machine(comm, plan, job["hosts"][comm.rank])
-        elif job["mpi4py"]:
-            series = measure_network(_real_communicator(comm), plan, SilentProgress())
         else:
             series = measure_network(cast(MpiCommunicator, comm), plan, SilentProgress())
         if comm.rank == 0:
             write_samples(folder / "samples.json.gz", series, {})
 
-    if job["mpi4py"]:
-        sys.path.insert(0, job["mpi4py"])
-
     failures = run_ranks(folder / "platform.xml", folder / "deployment.xml", job["options"], rank_main)
     sys.stderr.writelines(f"{failure!r}\n" for failure in failures)
     sys.stderr.flush()
-    # Without the interpreter's own end: mpi4py would free handles of a simulation that is over.
-    os._exit(1 if failures else 0)
+    os._exit(1 if failures else 0)  # without the interpreter's own end: the simulation is over
 
 
 def _on_host(comm: SmpiCommunicator, host: str) -> MpiCommunicator:
@@ -71,21 +65,6 @@ def _series_of_machine(comm: SmpiCommunicator, plan: MeasurementPlan, host: str)
     world = _on_host(comm, host)
     found = measure_machine(world, "SMPI", plan, "simulated", SilentProgress())
     return found.series if found is not None else ()
-
-
-def _real_communicator(simulated: SmpiCommunicator) -> MpiCommunicator:
-    """The communicator of the package on a mpi4py that was built for SMPI, with simulated work."""
-    import mpi4py
-
-    mpi4py.rc.initialize = mpi4py.rc.finalize = False
-    from mpi4py import MPI
-
-    class WithSimulatedWork(MpiCommunicator):
-        def work(self, units: int) -> None:
-            simulated.work(units)
-
-    assert "SMPI" in MPI.Get_library_version(), MPI.Get_library_version()
-    return WithSimulatedWork(MPI.COMM_WORLD)
 
 
 if __name__ == "__main__":

@@ -79,21 +79,17 @@ def measure_on(
     num_ranks: int,
     plan: dict[str, object],
     *,
-    mpi4py: str = "",
     hosts: Sequence[str] = (),
 ) -> tuple[Series, ...]:
     """Series of the measurement of a network, run on ``platform``.
 
     Args:
         num_ranks: Ranks, one per host.
-        mpi4py: Folder with mpi4py built for SMPI; the communicator is then the real one.
         hosts: What each rank says its host is, for a measurement of a whole machine.
     """
     (folder / "platform.xml").write_text(platform)
     (folder / "deployment.xml").write_text(deployment(num_ranks))
-    (folder / "job.json").write_text(
-        json.dumps({"options": IDEAL, "plan": plan, "mpi4py": mpi4py, "hosts": list(hosts)})
-    )
+    (folder / "job.json").write_text(json.dumps({"options": IDEAL, "plan": plan, "hosts": list(hosts)}))
     _run(folder)
     return read_samples(folder / "samples.json.gz")[0]
 
@@ -111,7 +107,7 @@ def campaign_on(
     ranks = num_hosts * ranks_per_host
     hosts = [f"node-{rank // ranks_per_host + 1}" for rank in range(ranks)]
     plan = {"message_bytes": [8]}
-    job = {"options": IDEAL, "plan": plan, "mpi4py": "", "hosts": hosts, "campaign": fields}
+    job = {"options": IDEAL, "plan": plan, "hosts": hosts, "campaign": fields}
     (folder / "platform.xml").write_text(platform)
     (folder / "deployment.xml").write_text(deployment(ranks, ranks_per_host))
     (folder / "job.json").write_text(json.dumps(job))

@@ -68,25 +68,6 @@ def balanced_divisions(points: int, p: int, size: int) -> Iterable[Ints]:
     return (np.array(owner, dtype=np.int64) for owner in extend(()))
 
 
-@pytest.mark.parametrize("n", [3, 6])
-@pytest.mark.parametrize("parts", [(2, 2, 2), (3, 3, 3), (3, 1, 1), (2, 3, 1)])
-def test_stencil3d_blocks_send_two_faces_per_cut(n: int, parts: tuple[int, int, int]) -> None:
-    owner = grid_owner(n, parts)
-    assert theory.stencil3d_words_per_step(n, *parts) == stencil_words(n, 3, owner)
-
-
-@pytest.mark.parametrize("parts", [(1, 1), (2, 2), (3, 3), (6, 1), (1, 4), (3, 2)])
-def test_matmul_blocks_send_rows_of_a_and_columns_of_b(parts: tuple[int, int]) -> None:
-    n = 6
-    owner_c = grid_owner(n, parts)
-    reads = [
-        read
-        for i, j, k in itertools.product(range(n), repeat=3)
-        for read in ((i * n + k, int(owner_c[i * n + j])), (n * n + k * n + j, int(owner_c[i * n + j])))
-    ]
-    assert theory.matmul_words(n, *parts) == expand_words(np.concatenate([owner_c, owner_c]), reads)
-
-
 @pytest.mark.parametrize("q", [1, 2, 3, 4, 8])
 def test_matmul_square_blocks_reach_the_owner_computes_bound(q: int) -> None:
     assert theory.matmul_words(48, q, q) == pytest.approx(theory.matmul_owner_computes_bound(48, q * q))
@@ -157,22 +138,6 @@ def test_spmv_random_expectation_matches_the_mean_of_many_matrices() -> None:
     expected = theory.spmv_random_expected_words(n, p, per_row)
     # Four standard errors of the mean.
     assert abs(np.mean(counts) - expected) < 4 * np.std(counts) / trials**0.5
-
-
-@pytest.mark.parametrize(("p", "iterations"), [(1, 3), (2, 1), (4, 3)])
-def test_kmeans_expands_and_folds_every_centroid_component(p: int, iterations: int) -> None:
-    n, m, k = 24, 2, 3
-    rows = block_of(n, p)
-    member_of = np.arange(n) % k
-    centroid_owner = np.zeros(k * m, dtype=np.int64)
-    count_owner = np.zeros(k, dtype=np.int64)
-    read_by = [(c, int(part)) for part in rows for c in range(k * m)]
-    added_by = [(int(member_of[i]) * m + f, int(rows[i])) for i in range(n) for f in range(m)]
-    counted_by = [(int(member_of[i]), int(rows[i])) for i in range(n)]
-    per_iteration = 8 * expand_words(centroid_owner, read_by)
-    per_iteration += 8 * expand_words(centroid_owner, added_by)
-    per_iteration += 4 * expand_words(count_owner, counted_by)
-    assert theory.kmeans_bytes(m, k, iterations, p) == per_iteration * iterations
 
 
 def test_graph_sizes_are_those_of_the_papers_table_2() -> None:

@@ -101,28 +101,6 @@ def test_stores_are_waited_for(tmp_path: Path) -> None:
     assert rank.parallelism[0].in_order.span[0] >= 3 * TIMES
 
 
-def test_reuse_of_a_scan(tmp_path: Path) -> None:
-    """Two scans of n lines: n first accesses, then all at distance n - 1."""
-    n = 40
-    rank = profile_of(_walk([*range(n), *range(n)]), tmp_path)
-    assert _reuse(rank) == {64: n}  # 39 lies above 32 and up to 64
-    assert rank.footprint.lines == n
-    assert rank.footprint.data_bytes == n  # one byte of each
-    # lines of 128 bytes: pairs of accesses to one line, the second scan at distance n / 2 - 1
-    assert _reuse(rank, 128) == {0: n, 32: n // 2}
-
-
-def test_reuse_of_blocks(tmp_path: Path) -> None:
-    """Blocks of b lines, each scanned t times: (t - 1) b accesses per block at distance b - 1."""
-    blocks, lines, times = 6, 5, 4
-    order = [k * lines + i for k in range(blocks) for _ in range(times) for i in range(lines)]
-    rank = profile_of(_walk(order), tmp_path)
-    assert _reuse(rank) == {4: blocks * lines * (times - 1)}
-    found = only_reuse(rank)
-    assert found.cdf[-1] == (times - 1) / times
-    assert found.at_most(5) == (times - 1) / times  # a cache of 5 lines holds a block
-
-
 @pytest.mark.parametrize("lines", [10, 600])
 def test_reuse_of_a_random_walk(tmp_path: Path, lines: int) -> None:
     chosen = random.Random(lines)
