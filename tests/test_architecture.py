@@ -31,7 +31,7 @@ BUDGETS = {
     "machine": 4_542,
     "profiles": 4_763,
     "program": 8_729,
-    "recording": 10_548,
+    "recording": 10_533,
     "report": 6_989,
     "result": 2_531,
     "scaling": 5_853,

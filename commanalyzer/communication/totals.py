@@ -19,11 +19,19 @@ from commanalyzer.communication.messages.transfers import Transfers, pairs
 from commanalyzer.foundation.compiled import frozen
 from commanalyzer.graph.storage.slices import row_slices
 from commanalyzer.graph.storage.store import AnyGraph, stand_for, values_of
-from commanalyzer.graph.value_graph import Bool, Int32, Int64, expand_ranges, pointer_from_counts
+from commanalyzer.graph.value_graph import (
+    Bool,
+    Int32,
+    Int64,
+    expand_ranges,
+    pointer_from_counts,
+    sink_of_source,
+)
 from commanalyzer.program.frontend.decisions import DECISION, USES
 
 _ALWAYS = np.iinfo(np.int64).max
 Whole = TypeVar("Whole", np.int32, np.int64)
+_MOST_LEVELS = 8  # in time; arrays of vectors have as many members, but these are computed from themselves
 _LONGEST = 4  # a sum, its root, the same relative to another one, stored: what is longer is none of these
 
 
@@ -163,6 +171,7 @@ class GraphTotals:
     certain: Int64
     writers: kernels.Writers
     even: Int32  # :func:`sums_of_constants`
+    level: Int64  # [V], :func:`_levels`
     decisions: Decisions | None = None  # None if there are none
 
     def combined_at_least(self, value: Int32, often: Int64, read: Int64) -> Int64:
@@ -193,7 +202,27 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     remains = ~graph.is_register | (rounds <= 1)
     np.bitwise_not(readers, out=readers, where=read > np.maximum(rounds, 1))
     found = rounds, site, readers, reads, read, remains, certain, writers
-    return GraphTotals(*found, sums_of_constants(graph), Decisions.of(graph))
+    return GraphTotals(*found, sums_of_constants(graph), _levels(graph), Decisions.of(graph))
+
+
+def _levels(graph: AnyGraph) -> Int64:
+    """int64[V], which level in time (``u[t % 2]``) of its array each value is of; 0 where there are none.
+
+    Levels are the planes of an array with few that are computed from each other, never from themselves.
+    """
+    sizes = ((o.size_bytes, o.strides[0]) if o.strides else (0, 0) for o in graph.objects)
+    planes = np.array([stride * (size <= _MOST_LEVELS * stride) for size, stride in sizes] or [0])
+    home = graph.home_object
+    step = planes[home]
+    level = np.where(step > 0, graph.home_offset // np.maximum(step, 1), 0)
+    within, across = np.zeros((2, len(planes)), np.bool_)
+    for rows in row_slices(graph) if level.any() else ():
+        sink = sink_of_source(rows)
+        near = (step[sink] > 0) & (home[sink] == home[rows.source]) & (sink != rows.source)
+        is_same = level[sink] == level[rows.source]
+        within[home[sink[near & is_same]]] = True
+        across[home[sink[near & ~is_same]]] = True
+    return np.where((across & ~within)[home], level, 0)
 
 
 def sums_of_constants(graph: AnyGraph) -> Int32:

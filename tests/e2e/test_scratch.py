@@ -236,6 +236,22 @@ def test_a_number_made_of_constants_may_be_all_there_is(kind: str, words: int) -
     assert best.imbalance == pytest.approx(1.0 if words else PARTS, rel=1e-3)
 
 
+@pytest.mark.parametrize("levels", [2, 3])
+def test_levels_in_time_of_one_array_are_sent_one_after_the_other(levels: int) -> None:
+    """One message per border and step, as of buffers that are swapped, the first level included."""
+    steps = 12
+    result = analyse_text(
+        f"static double u[{levels}][64]; int main(void) {{ for (int i = 0; i < 64; i++) u[0][i] = i * i;"
+        f"for (int t = 0; t < {steps}; t++) for (int i = 1; i < 63; i++) u[(t + 1) % {levels}][i] ="
+        f"u[t % {levels}][i - 1] + u[t % {levels}][i] / 2 + u[t % {levels}][i + 1];"
+        f'printf("%g", u[{steps % levels}][9]); }}',
+        nodes=PARTS,
+    )
+    slabs = next(d for d in result.decompositions if d.method == f"blocks 1x{PARTS}").communication
+    borders = 2 * (PARTS - 1)
+    assert (slabs.total_messages, slabs.total_bytes) == (steps * borders, 8 * steps * borders)
+
+
 _ARRAYS = """
 #define N 64
 #define STEPS 40

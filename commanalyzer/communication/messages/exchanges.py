@@ -24,9 +24,9 @@ from commanalyzer.graph.value_graph import Bool, Int32, Int64, Rows, order_by
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """All transfers of each kind, pair of parts, statement and array (hub values apart) as one.
+    """All transfers of each kind, pair of parts, statement and array, or level of it, (hubs apart) as one.
 
-    They ascend by sender, receiver, statement and array.
+    They ascend by sender, receiver, statement, array and level.
     """
 
     num_parts: int
@@ -37,6 +37,7 @@ class Exchanges:
     receiver: Int64  # [N], part
     site: Int64  # [N], statement that makes the values, -1 for none
     home: Int64  # [N], array
+    level: Int64  # [N], of it, see ``GraphTotals``
     rounds: Int64  # [N], most often that one of the values as many hops away is sent, all of these
     low_bytes: Int64  # [N], at the lower end
     comm_bytes: Int64  # [N], most likely
@@ -59,8 +60,10 @@ class Exchanges:
         value, sender, receiver, *counts, width = (
             np.concatenate([getattr(item, f.name) for item in kinds]) for f in fields(Transfers)
         )
-        pair, homes = sender.astype(np.int64) * num_parts + receiver, max(len(graph.objects), 1)
-        alike = 4 * ((totals.site[value] + np.int64(1)) * homes + values_of(graph, "home_object", value))
+        pair, levels = sender.astype(np.int64) * num_parts + receiver, int(totals.level.max(initial=0)) + 1
+        homes = max(len(graph.objects), 1)
+        alike = (totals.site[value] + np.int64(1)) * homes + values_of(graph, "home_object", value)
+        alike = 4 * (alike * levels + totals.level[value])
         alike += np.repeat(np.arange(len(kinds)), list(map(len, kinds)))
         if hubs is not None:
             alike += 2 * hubs[value]
@@ -70,11 +73,13 @@ class Exchanges:
         groups = _firsts(pair[order[begin]], alike[order[begin]])
         rounds, begin = np.add.reduceat(together, groups), begin[groups]
         first = order[begin]
-        site, home = np.divmod(alike[first] // 4, homes)
+        place, level = np.divmod(alike[first] // 4, levels)
+        site, home = np.divmod(place, homes)
         moved = (np.add.reduceat((count * width)[order], begin) for count in counts)
         is_expand, is_hub = alike[first] % 2 == 1, alike[first] // 2 % 2 == 1
         ends = sender[first].astype(np.int64), receiver[first].astype(np.int64)
-        return cls(num_parts, len(graph.objects), is_expand, is_hub, *ends, site - 1, home, rounds, *moved)
+        known = num_parts, len(graph.objects), is_expand, is_hub, *ends, site - 1, home, level, rounds
+        return cls(*known, *moved)
 
     def chosen(self, wanted: Bool) -> Exchanges:
         """Return some of them; ``wanted``: bool[N]."""
@@ -86,9 +91,9 @@ class Exchanges:
 
         Messages: all values that go from i to j in the same round travel together. A round of an array is one
         version of its values, so an array takes as many messages as any one of its values is sent; a value
-        that is computed from what another part sent of the same array goes in a later one. Arrays that the
-        same statement fills take turns (two buffers that are swapped): their messages add up. Arrays of
-        different statements are taken to share rounds.
+        that is computed from what another part sent of the same array goes in a later one. Arrays, and levels
+        in time of one, that the same statement fills take turns (two buffers that are swapped): their
+        messages add up. Arrays of different statements are taken to share rounds.
         """
         comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
         np.add.at(comm_bytes, (self.sender, self.receiver), self.comm_bytes)
@@ -101,7 +106,7 @@ class Exchanges:
 
     def _messages(self) -> Int64:
         messages = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
-        keys = np.stack((self.sender, self.receiver, self.site, self.home))
+        keys = np.stack((self.sender, self.receiver, self.site, self.home, self.level))
         first = _firsts(*keys)
         per_array, keys = np.maximum.reduceat(self.rounds, first), keys[:3, first]
         first = _firsts(*keys)

@@ -17,6 +17,7 @@ from tests.graphs import build, row
 PARTS, VALUES = 3, 6
 EXITS = (4, 5)  # values of another array
 SITE = np.array([0, 0, 1, -1, 1, 0], dtype=np.int32)
+LEVEL = np.array([0, 1, 1, 0, 0, 1])  # in time, of its array
 HUBS = np.arange(VALUES) == 2
 Item = tuple[int, ...]  # value, sender, receiver behind it, least and more transfers
 
@@ -40,21 +41,22 @@ ITEMS = st.lists(st.tuples(*(st.integers(*ends) for ends in _RANGES)))
 @settings(max_examples=100, deadline=None)
 def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]) -> None:
     graph, kinds = build(VALUES, [], exits=EXITS), (_transfers(folds), _transfers(sent))
-    totals, part = replace(totals_of(graph), site=SITE.copy()), np.zeros(VALUES, np.int32)
+    totals, part = replace(totals_of(graph), site=SITE.copy(), level=LEVEL), np.zeros(VALUES, np.int32)
     found = Exchanges.of(kinds, PARTS, graph, totals, part, HUBS)
-    per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)
+    per_level: dict[tuple[int, ...], int] = defaultdict(int)
     moved = np.zeros((PARTS, PARTS), dtype=np.int64)
     objects = np.zeros(len(graph.objects), dtype=np.int64)
     groups: set[tuple[int, ...]] = set()
     for kind, item in enumerate(kinds):
         for v, i, j, rounds in zip(item.value, item.sender, item.receiver, item.count, strict=True):
             home = int(graph.home_object[v])
-            per_array[i, j, SITE[v], home] = max(per_array[i, j, SITE[v], home], rounds)
+            key = i, j, SITE[v], home, LEVEL[v]
+            per_level[key] = max(per_level[key], rounds)
             moved[i, j] += 4 * rounds
             objects[home] += 4 * rounds
-            groups.add((kind, i, j, SITE[v], home, HUBS[v]))
+            groups.add((kind, *key, HUBS[v]))
     per_site: dict[tuple[int, int, int], int] = defaultdict(int)
-    for (i, j, site, _), rounds in per_array.items():
+    for (i, j, site, *_), rounds in per_level.items():
         per_site[i, j, site] += rounds
     messages = np.zeros((PARTS, PARTS), dtype=np.int64)
     for (i, j, _), rounds in per_site.items():
@@ -64,7 +66,8 @@ def test_what_a_table_of_all_transfers_gives(folds: list[Item], sent: list[Item]
     assert total.low_bytes == 4 * sum(int(item.low.sum()) for item in kinds)
     assert total.high_bytes == 4 * sum(int(item.high.sum()) for item in kinds)
     assert found.bytes_per_object().tolist() == objects.tolist()
-    columns = (found.is_expand, found.sender, found.receiver, found.site, found.home, found.is_hub)
+    places = found.site, found.home, found.level
+    columns = (found.is_expand, found.sender, found.receiver, *places, found.is_hub)
     assert len(found.rounds) == len(groups)
     assert set(zip(*(c.tolist() for c in columns), strict=True)) == groups
 
