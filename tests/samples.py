@@ -39,11 +39,20 @@ def sample_graph() -> ValueGraph:
     )
 
 
-def sample_communication(comm_bytes: ArrayLike, messages: ArrayLike | None = None) -> Communication:
-    """A matrix that is known exactly; each pair sends one message if no numbers are given."""
+def sample_communication(
+    comm_bytes: ArrayLike, messages: ArrayLike | None = None, *collectives: Collective
+) -> Communication:
+    """A matrix that is known exactly; each pair sends one message if no numbers are given.
+
+    Bytes of collectives are added to the first pair.
+    """
     matrix = np.array(comm_bytes, dtype=np.int64)
     sent = np.array(np.sign(matrix) if messages is None else messages, dtype=np.int64)
-    return Communication(matrix, sent, int(matrix.sum()), int(matrix.sum()), collectives=())
+    apart = matrix.copy()
+    apart[:1, 1:2] += sum(item.comm_bytes for item in collectives)
+    found = Communication(apart, sent, int(apart.sum()), int(apart.sum()), collectives=())
+    own: dict[str, Any] = {"peer_bytes": matrix, "peer_messages": sent} if collectives else {}
+    return replace(found, collectives=collectives, **own)
 
 
 def sample_decomposition(

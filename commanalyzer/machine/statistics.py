@@ -1,8 +1,8 @@
-"""Summaries of repeated timings: medians with nonparametric confidence intervals, harmonic means.
+"""Summaries of repeated timings: medians with nonparametric confidence intervals.
 
 Reference:
-    Hoefler, Belli, "Scientific benchmarking of parallel computing systems", SC 2015: rules 3 (rates are
-    summarised by the harmonic mean), 5 (confidence intervals), 6 (no normality assumed), 8 (medians).
+    Hoefler, Belli, "Scientific benchmarking of parallel computing systems", SC 2015: rules 5
+    (confidence intervals), 6 (no normality assumed), 8 (medians).
 """
 
 from __future__ import annotations
@@ -45,14 +45,6 @@ def median_interval(values: Values) -> MedianInterval:
     return MedianInterval(
         float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[n - rank]), reached, n
     )
-
-
-def harmonic_mean_bandwidth(bytes_per_sample: float, times_s: Values) -> float:
-    """Bytes per second over all rounds and ranks: bytes over the mean time, the harmonic mean of the rates.
-
-    ``times_s``: of each rank and round, seconds; NaN for idle ranks.
-    """
-    return bytes_per_sample / float(np.mean(_finite(times_s)))
 
 
 def slowest(times_s: Values) -> Values:

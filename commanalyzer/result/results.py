@@ -366,9 +366,10 @@ class AnalysisResult:
             MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
         several = None if nodes is None else set(node_counts(nodes)) - {1}
-        items = [(d.method, d.communication) for d in self.chosen(several, model, method)]
+        chosen = self.chosen(several, model, method)
+        items, uneven = [(d.method, d.communication) for d in chosen], [d.imbalance for d in chosen]
         judged = self.machine.replaced_by(as_machine(machine, **parameters))
-        return scaling_bound(self.work.amount, items, judged, placement, self.work.unit)
+        return scaling_bound(self.work.amount, items, judged, placement, self.work.unit, uneven)
 
     def simulate(
         self,

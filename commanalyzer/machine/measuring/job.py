@@ -35,7 +35,6 @@ from commanalyzer.machine.parameters import KINDS, Curve, MachineParameters, Par
 from commanalyzer.machine.statistics import (
     MedianInterval,
     availability,
-    harmonic_mean_bandwidth,
     median_interval,
     significant,
     slowest,
@@ -110,7 +109,8 @@ def _bandwidth(series: Sequence[Series]) -> Parameter:
 
 
 def _rate(item: Series) -> float:
-    return harmonic_mean_bandwidth(item.num_messages * item.message_bytes, item.times_s)
+    # Over the mean time of all rounds and ranks that took part: the harmonic mean of their rates.
+    return item.num_messages * item.message_bytes / float(np.nanmean(item.times_s))
 
 
 def _overlap(series: Sequence[Series]) -> Parameter:

@@ -191,7 +191,10 @@ def _small_message_series(comm: MpiCommunicator, plan: MeasurementPlan) -> Itera
 
 
 def _overlap_series(comm: MpiCommunicator, plan: MeasurementPlan, progress: Progress) -> Iterator[Series]:
-    unit_s = _unit_time(comm)
+    for _ in range(2):  # the first time warms up
+        times_s = kernels.work_times(comm, _CALIBRATION_UNITS, _LEAST_REPETITIONS)
+    # The largest over the ranks, so that all use the same amount of work.
+    unit_s = comm.largest(float(np.median(times_s))) / _CALIBRATION_UNITS
     for size in plan.message_bytes:
         for role in get_args(Role):
             yield from _overlap_of_role(comm, plan, role, size, unit_s)
@@ -216,13 +219,6 @@ def _overlap_of_role(
     elapsed_s = _repeated(comm, plan, lambda n: overlapped(n, units))
     for part, times_s in (("base", base_s), ("work", work_s), ("elapsed", elapsed_s)):
         yield from _gathered(comm, f"overlap.{role}.{part}", size, 1, times_s)
-
-
-def _unit_time(comm: MpiCommunicator) -> float:
-    """Time of one unit of work, seconds: the largest over the ranks, so that all use the same amount."""
-    kernels.work_times(comm, _CALIBRATION_UNITS, _LEAST_REPETITIONS)
-    times_s = kernels.work_times(comm, _CALIBRATION_UNITS, _LEAST_REPETITIONS)
-    return comm.largest(float(np.median(times_s))) / _CALIBRATION_UNITS
 
 
 def _partners(comm: MpiCommunicator, num_rounds: int, plan: MeasurementPlan) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class NodeTimes:
     collective_s: float  # time of the collectives (also in ``latency_s`` when it is what binds there)
     processor_s: float  # o times its messages
     exposed_s: float  # what of all this does not hide behind computation
+    waiting_s: float = 0.0  # how much longer the node with the most work takes for that work alone
 
     @property
     def limit(self) -> str:
@@ -66,7 +68,9 @@ class NodeTimes:
 
     @property
     def binds(self) -> str:
-        """What takes most of the node's time: ``computation`` or :attr:`limit`."""
+        """What takes most of the node's time: ``computation``, :attr:`limit`, ``imbalance`` of work."""
+        if self.waiting_s > self.exposed_s:
+            return "imbalance"
         return "computation" if self.computation_s >= self.exposed_s else self.limit
 
 
@@ -171,10 +175,12 @@ def scaling_bound(
     machine: MachineParameters,
     placement: Placement = "best",
     unit: WorkUnit = "flop",
+    imbalances: Iterable[float] = repeat(1.0),
 ) -> ScalingBound:
     """Bounds for every node count of ``candidates``; a point for one node is added.
 
     ``work_flop``: W, > 0. ``candidates``: decompositions: name and communication; several per node count.
+    ``imbalances``: of each, work of the node with the most over the mean; NaN where not known counts as 1.
     ``machine``: bandwidth and throughput must be known. ``placement``: parts that exchange much are close in
     the network (``best``: nothing but the links of the nodes limits them), or anywhere (``random``, as batch
     systems do it; of the mean placement: a lucky one may be faster). It matters where the bandwidth per node
@@ -188,8 +194,9 @@ def scaling_bound(
     # Where all nodes together get the bandwidth that one gets alone, the middle is never in the way.
     is_contended = machine.bandwidth is not None and machine.bandwidth.curve is not None
     groups: dict[int, list[tuple[str, NodeTraffic]]] = {}
-    for name, communication in candidates:
+    for (name, communication), imbalance in zip(candidates, imbalances, strict=False):
         traffic = node_traffic(communication, placement if is_contended else None)
+        traffic = replace(traffic, imbalance=imbalance if math.isfinite(imbalance) else 1.0)
         groups.setdefault(communication.num_parts, []).append((name, traffic))
     alone = Communication(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), 0, 0, collectives=())
     groups[1] = [("", node_traffic(alone))]
@@ -222,15 +229,18 @@ def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeT
     own = [float(term[busiest]) for term in (latency_s, gap_s, transfer_s)]
     processor_s = float((traffic.handled * network.overhead_s).max())
     network_s = Seconds(max(sum(own), collective_s))
+    computation_s = serial_s / traffic.num_nodes
+    exposed_s = exposed_time(network_s, Seconds(processor_s), Dimensionless(network.overlap))
     return NodeTimes(
-        computation_s=serial_s / traffic.num_nodes,
+        computation_s=computation_s,
         latency_s=own[0],
         gap_s=own[1],
         transfer_s=own[2],
         crossing_s=crossing_s,
         collective_s=collective_s,
         processor_s=processor_s,
-        exposed_s=exposed_time(network_s, Seconds(processor_s), Dimensionless(network.overlap)),
+        exposed_s=exposed_s,
+        waiting_s=max((traffic.imbalance - 1.0) * computation_s - exposed_s, 0.0),
     )
 
 
@@ -282,7 +292,7 @@ def latency_aware(work_flop: float, traffic: NodeTraffic, network: Network) -> t
     serial_s = serial_time(Flop(work_flop), FlopPerSecond(network.throughput))
     times = node_times(traffic, network, serial_s)
     # All others wait for the busiest node: with T_o = p times what it cannot hide, Eq. 1 gives the bound.
-    return efficiency(Seconds(traffic.num_nodes * times.exposed_s), serial_s), times
+    return efficiency(Seconds(traffic.num_nodes * (times.exposed_s + times.waiting_s)), serial_s), times
 
 
 def _scaled(network: Network, factors: Mapping[str, float]) -> Network:

@@ -50,6 +50,7 @@ class NodeTraffic:
     collective_rounds: int  # rounds in which hub values are reduced and spread again
     collective_partners: int  # most partners f of a hub value
     collective_bytes: float  # bytes of one such round at one node
+    imbalance: float = 1.0  # work of the node with the most over the mean
 
     @property
     def collective_steps(self) -> int:

@@ -266,7 +266,8 @@ def _simulate(
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
     parallel_s = replayed_time(schedule, work_flop, platform, options.timeout_s, keep)
-    points = scaling_bound(result.work.amount, [(item.method, item.communication)], machine).points
+    found = [(item.method, item.communication)]
+    points = scaling_bound(result.work.amount, found, machine, imbalances=[imbalance]).points
     return SimulatedRun(
         decomposition=item,
         serial_s=points[-1].serial_s,

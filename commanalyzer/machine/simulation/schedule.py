@@ -82,12 +82,13 @@ class Schedule:
 def make_schedule(communication: Communication, most_rounds: int = 500) -> Schedule:
     """Spread the messages of a decomposition over rounds.
 
-    Of programs with more rounds than ``most_rounds`` the same share of every pair's messages is kept, of the
-    size they have. Raises ``ConfigError`` if ``most_rounds`` is not positive.
+    Of programs with more rounds than ``most_rounds`` the same share of every pair's bytes is kept, in
+    messages of the size they have, or a smaller one where it is less than that; of collectives likewise.
+    Raises ``ConfigError`` if ``most_rounds`` is not positive.
     """
     if most_rounds < 1:
         raise ConfigError(f"expected at least one round to simulate, found {most_rounds}")
-    size_bytes, counted = _exchanges(communication)
+    size_bytes, counted = exchanges(communication)
     phases = len(size_bytes)
     operations = collective_operations(communication.collectives or ())
     phase, sender, receiver = np.nonzero(size_bytes)
@@ -96,8 +97,8 @@ def make_schedule(communication: Communication, most_rounds: int = 500) -> Sched
     messages = np.maximum(counted[phase, sender, receiver], 1)
     all_steps = max(int(messages.max(initial=1)), max((item.count for item in operations), default=1))
     steps = min(all_steps, max(most_rounds // phases, 1))
-    kept = _share(messages, steps, all_steps)
-    kept_bytes = np.rint(total_bytes * (kept / messages)).astype(np.int64)
+    kept = np.maximum(np.rint(messages * (steps / all_steps)), 1).astype(np.int64)
+    kept_bytes = np.maximum(np.rint(total_bytes * (steps / all_steps)), 1).astype(np.int64)
     pair = np.repeat(np.arange(len(kept)), kept)
     number = np.arange(int(kept.sum())) - np.repeat(np.cumsum(kept) - kept, kept)
     whole, count = kept_bytes[pair], kept[pair]
@@ -113,7 +114,7 @@ def make_schedule(communication: Communication, most_rounds: int = 500) -> Sched
     )
 
 
-def _exchanges(communication: Communication) -> tuple[Int64, Int64]:
+def exchanges(communication: Communication) -> tuple[Int64, Int64]:
     """int64[K, p, p], bytes and messages of each phase; what is in none travels with the first one."""
     c = communication
     everything = c.comm_bytes if c.peer_bytes is None else c.peer_bytes
@@ -154,14 +155,10 @@ def _size(item: Collective) -> int:
     return max(int(np.ceil(item.round_bytes)), 1)
 
 
-def _share(count: Int64, num_rounds: int, all_rounds: int) -> Int64:
-    """Events of ``num_rounds`` of ``all_rounds`` rounds, at least one."""
-    return np.asarray(np.maximum(np.rint(count * (num_rounds / all_rounds)), 1), dtype=np.int64)
-
-
 def _shortened(item: Operation, num_rounds: int, all_rounds: int) -> Operation:
-    count = int(_share(np.array([item.count]), num_rounds, all_rounds)[0])
-    return Operation(item.kind, item.root, item.size_bytes, count)
+    count = max(round(item.count * num_rounds / all_rounds), 1)
+    size_bytes = round(item.size_bytes * item.count * num_rounds / (all_rounds * count))
+    return Operation(item.kind, item.root, max(size_bytes, 1), count)
 
 
 # Order within a round.

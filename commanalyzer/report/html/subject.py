@@ -54,10 +54,10 @@ class Subject:
         """Bounds on each machine, over the candidates of the leading model; none without work."""
         if not self.result.work.amount or not self.result.decompositions:
             return ()
-        model = self.largest.model
-        items = [(d.method, d.communication) for d in self.result.decompositions if d.model == model]
+        found = [d for d in self.result.decompositions if d.model == self.largest.model]
+        items, uneven = [(d.method, d.communication) for d in found], [d.imbalance for d in found]
         work = self.result.work
-        return tuple(scaling_bound(work.amount, items, m, unit=work.unit) for m in self.machines)
+        return tuple(scaling_bound(work.amount, items, m, "best", work.unit, uneven) for m in self.machines)
 
     def candidates(self, item: Decomposition) -> list[Decomposition]:
         """All decompositions of the same node count and model."""

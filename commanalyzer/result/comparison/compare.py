@@ -161,8 +161,9 @@ def measured_runs(
         rate = Parameter(value, unit, "measured", note="work over time on one node")
         remarks += _doubt_throughput(known.throughput, rate.value)
         known = known.updated(throughput=rate)
-    found = prediction.bound(known, nodes=times, model=model)
-    points = {point.num_nodes: point for point in found.points}
+    # Without imbalances: that of the run is not known, and in the rest of the gap.
+    items = [(d.method, d.communication) for d in prediction.chosen(set(times) - {1}, model)]
+    points = {point.num_nodes: point for point in scaling_bound(prediction.work.amount, items, known).points}
     actual = (counted.method, counted.communication)
     point = scaling_bound(prediction.work.amount, [actual], known).points[-1]
     known_s = {point.num_nodes: point.time_s} if point.num_nodes > 1 else {}
@@ -290,9 +291,8 @@ def _improved(order: Int64, predicted: Int64, counted: Int64) -> Int64:
 def _best_exchange(order: Int64, predicted: Int64, counted: Int64) -> tuple[int, int, int]:
     """Gain of shared bytes and the two ranks whose parts to exchange."""
     current = reorder(predicted, order)
-    p = len(order)
     found = (0, 0, 0)
-    for first in range(p - 1):
+    for first in range(len(order) - 1):
         gains = _exchange_gains(current, counted, first)
         second = int(np.argmax(gains))
         if gains[second] > found[0]:
@@ -307,7 +307,6 @@ def _exchange_gains(current: Int64, counted: Int64, first: int) -> Int64:
     columns are corrected.
     """
     p = len(current)
-    ranks = np.arange(p)
     same = np.minimum(current, counted)
     gains = np.zeros(p, dtype=np.int64)
     for a, b in ((current, counted), (current.T, counted.T)):
@@ -317,7 +316,7 @@ def _exchange_gains(current: Int64, counted: Int64, first: int) -> Int64:
         plain = kept[first] + kept
         change = swapped - plain
         # Entries in columns `first` and `j` are treated below.
-        gains += change.sum(axis=1) - change[:, first] - change[ranks, ranks]
+        gains += change.sum(axis=1) - change[:, first] - np.diagonal(change)
     diagonal, counted_diagonal = np.diagonal(current), np.diagonal(counted)
     pairs = (
         (current[first], counted[:, first]),

@@ -99,21 +99,17 @@ class AreaModel:
         silent = metrics["NI"] == 0 if "NI" in metrics else np.zeros(count, dtype=np.bool_)
         # Nothing crosses between nodes: these are models of the network, not of shared memory.
         time_s[silent] = 0.0
-        outside = chosen < 0
+        outside = beyond = chosen < 0
+        for name, low, high in self.times.ranges:
+            if name in metrics:
+                beyond = beyond | (metrics[name] < low) | (metrics[name] > high)
         names = (*(area.name for area in self.times.areas), "none")
         return PhasePrediction(
             np.where(outside, np.nan, np.maximum(time_s, 0.0)),
             tuple(names[k] for k in chosen.tolist()),
-            (outside | self._beyond(metrics, count)) & ~silent,
+            beyond & ~silent,
             np.asarray(time_s < 0),
         )
-
-    def _beyond(self, metrics: Mapping[str, Floats], count: int) -> Flags:
-        found = np.zeros(count, dtype=np.bool_)
-        for name, low, high in self.times.ranges:
-            if name in metrics:
-                found |= (metrics[name] < low) | (metrics[name] > high)
-        return found
 
 
 def model_of(machine: MachineParameters) -> PhaseModel:

@@ -42,7 +42,7 @@ from commanalyzer.machine.simulation.routes import (
     near_placement,
     network_distances,
 )
-from commanalyzer.machine.simulation.schedule import make_schedule
+from commanalyzer.machine.simulation.schedule import collective_operations, exchanges
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
 from commanalyzer.scaling.laws.law import Law, law_of, require_whole
@@ -166,25 +166,29 @@ def allreduce_phases(num_ranks: int, size_bytes: int) -> tuple[Messages, ...]:
 
 
 def matrix_phases(communication: Communication, steps: int) -> tuple[Phase, ...]:
-    """Phases of a predicted or counted matrix.
+    """Phases of a predicted or counted matrix; together they send its bytes.
 
-    Collectives and phases of a step are used where known; ``steps`` are phases of the program, such as its
-    time steps. Raises ``ConfigError`` if ``steps`` is not positive.
+    A pair of processes sends in as many steps as it has messages, in all ``steps`` (phases of the program,
+    such as its time steps) if it has more: those of one step then go at the same time. Collectives and phases
+    of a step are used where known. Raises ``ConfigError`` if ``steps`` is not positive.
     """
-    schedule = make_schedule(communication, steps)
-    first = schedule.round < max(schedule.num_rounds // steps, 1)
+    if steps < 1:
+        raise ConfigError(f"expected at least one step, found {steps}")
     found = []
-    for turn in np.unique(schedule.round[first]).tolist():
-        chosen = schedule.round == turn
-        sizes = schedule.size_bytes[chosen]
-        messages = Messages(schedule.sender[chosen], schedule.receiver[chosen], sizes)
-        found.append(Phase(messages, float(steps)))
-    p = communication.num_parts
-    for item in schedule.operations:
-        rounds = allreduce_phases(p, item.size_bytes)
+    for comm_bytes, counted in zip(*exchanges(communication), strict=True):
+        sender, receiver = np.nonzero(comm_bytes)
+        messages = np.maximum(counted[sender, receiver], 1)
+        turns = np.minimum(messages, steps)
+        at_once = np.rint(messages / turns).astype(np.int64)
+        size = np.rint(comm_bytes[sender, receiver] / (turns * at_once)).astype(np.int64)
+        ends = np.unique(turns)  # pairs with fewer messages are silent from then on
+        for end, repetitions in zip(ends.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
+            pair = np.repeat(np.arange(len(turns)), at_once * (turns >= end))
+            found.append(Phase(Messages(sender[pair], receiver[pair], size[pair]), float(repetitions)))
+    for item in collective_operations(communication.collectives or ()):
+        rounds = allreduce_phases(communication.num_parts, item.size_bytes)
         # A broadcast or a reduction alone has half the messages of an allreduce; as many rounds.
-        count = item.count * schedule.scale
-        found += [Phase(messages, count) for messages in rounds]
+        found += [Phase(messages, float(item.count)) for messages in rounds]
     return tuple(found)
 
 
@@ -276,7 +280,8 @@ class LawsWorkload:
 
     Bytes between processes follow from the law at P = N PPN, bytes between nodes from the law at N: the
     processes of a node then own together what one of N would own, which the best division of a division is.
-    Messages between nodes are as large as those between processes.
+    Messages between nodes are as large as those between processes. The busiest node sends what its law says
+    at N; the mean, where there is no such law.
     """
 
     title: str
@@ -297,8 +302,9 @@ class LawsWorkload:
         prefix = "" if self.division == "best" else "regular_"
         names = (f"{prefix or 'comm_'}bytes", f"{prefix}messages", "work_flops")
         traffic, count, work = used = [law_of(self.laws, name) for name in names]
-        footprints = [law for law in self.laws if law.metric == "footprint_bytes"]
-        used += footprints if math.isnan(self.resident_bytes) else []
+        more = ("footprint_bytes", f"{prefix}node_bytes")
+        footprints, busiest = ([law for law in self.laws if law.metric == name] for name in more)
+        used += [*busiest, *(footprints if math.isnan(self.resident_bytes) else ())]
 
         def at(law: Law, p: int) -> float:
             if p == 1 and law in (traffic, count):
@@ -308,6 +314,8 @@ class LawsWorkload:
         sent, messages = at(traffic, ranks) / self.steps, at(count, ranks) / self.steps
         crossing = min(at(traffic, num_nodes) / self.steps, sent)
         size = sent / messages if messages else 0.0
+        own = [min(at(law, num_nodes) / self.steps, crossing) for law in busiest if num_nodes > 1]
+        injected = max([crossing / num_nodes, *own])
         placement = site.place(num_nodes, ranks_per_node)
         row = {
             "S": size,
@@ -315,8 +323,8 @@ class LawsWorkload:
             "PT": sent / ranks,
             "N": float(num_nodes),
             "PPN": float(ranks_per_node),
-            "NT": crossing / num_nodes,
-            "NI": crossing / size / num_nodes if size else 0.0,
+            "NT": injected,
+            "NI": injected / size if size else 0.0,
             "V": crossing,
             "VI": crossing / size if size else 0.0,
         } | shape(placement, site.units)
@@ -364,19 +372,22 @@ class ResultWorkload:
         ranks = num_nodes * ranks_per_node
         if ranks != 1 and ranks not in self.result.nodes:
             return None
-        work = float(self.result.work.amount)
+        # The process with the most work sets the pace.
+        work, slowest = float(self.result.work.amount), 1.0
         phases: tuple[Phase, ...] = ()
         sent = 0.0
         placement = on_nodes(num_nodes, ranks_per_node)
         if ranks > 1:
-            traffic = self.result.decomposition(ranks).communication
+            division = self.result.decomposition(ranks)
+            traffic = division.communication
+            slowest = division.imbalance if math.isfinite(division.imbalance) else 1.0
             sent = traffic.total_bytes / self.steps
             phases = matrix_phases(traffic, self.steps)
             placement = site.place(num_nodes, ranks_per_node, traffic.comm_bytes)
         return replace(
             _of_phases(phases, placement, site),
-            work_flop=work,
-            memory_bytes=work * self.memory_bytes_per_flop,
+            work_flop=work * slowest,
+            memory_bytes=work * slowest * self.memory_bytes_per_flop,
             resident_bytes=held_bytes(self.resident_bytes, self._touched, sent),
         )
 

@@ -24,6 +24,7 @@ from commanalyzer.scaling.sweep.table import (
     Cell,
     SweepTable,
     load_table,
+    parameter_values,
     table_from_lines,
     table_lines,
 )
@@ -189,13 +190,12 @@ def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:
     if not lines:
         raise ArtifactError("expected a CSV table with a header, found an empty file", where=str(path))
     header, *rows = lines
-    columns = {
-        name: _numbers([row[i] for row in rows if len(row) == len(header)]) for i, name in enumerate(header)
-    }
     if any(len(row) != len(header) for row in rows):
         raise ArtifactError("expected lines of one length, found others", where=str(path))
+    columns = {name: parameter_values([row[i] or "nan" for row in rows]) for i, name in enumerate(header)}
+    numbers = {name: np.asarray(c, np.float64) for name, c in columns.items() if c.dtype.kind == "f"}
     names = tuple(parameters) or tuple(n for n in header if n in (NODES, FIRST, "n"))
-    missing = [name for name in names if columns.get(name) is None]
+    missing = [name for name in names if name not in numbers]
     if missing or not names:
         raise ConfigError(
             f"expected columns of numbers named {', '.join(missing) or 'as the parameters'}, "
@@ -203,15 +203,7 @@ def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:
             where=str(path),
             hint="name the parameters of a table with --param p --param n",
         )
-    numbers = {name: column for name, column in columns.items() if column is not None}
     points = np.stack([numbers[name] for name in names], axis=1)
     metrics = {name: column for name, column in numbers.items() if name not in names}
     renamed = tuple(NODES if name == FIRST else name for name in names)
     return Observations(renamed, points, metrics, source=str(path))
-
-
-def _numbers(cells: Sequence[str]) -> Floats | None:
-    try:
-        return np.array([float(cell or "nan") for cell in cells], dtype=np.float64)
-    except ValueError:
-        return None

@@ -289,9 +289,12 @@ def table_lines(
     for item in result.decompositions:
         if item.best:
             partition_s, count_s = (per_division or {}).get((item.nodes, item.model), (math.nan, math.nan))
-            divisions = {**_of_division(item), **_of_written(result.decomposition(item.nodes, item.model))}
-            lines.append({**common, **divisions, "partition_s": partition_s, "count_s": count_s})
-    return tuple({name: _cell(value) for name, value in line.items()} for line in lines)
+            usual = result.decomposition(item.nodes, item.model)
+            written = {f"regular_{name}": value for name, value in _of_division(usual).items()}
+            costs = {"regular_bytes": float(usual.comm_bytes), "partition_s": partition_s, "count_s": count_s}
+            lines.append({**common, **_of_division(item), **written, **costs})
+    known = {*parameters, *NAMES}
+    return tuple({name: _cell(value) for name, value in line.items() if name in known} for line in lines)
 
 
 def _of_recording(result: AnalysisResult) -> dict[str, Cell]:
@@ -344,11 +347,6 @@ def _of_division(item: Decomposition) -> dict[str, Cell]:
         "lower_bound_bytes": float(item.lower_bound_bytes) if item.lower_bound_bytes else math.nan,
         **node_traffic(traffic).summary(),
     }
-
-
-def _of_written(item: Decomposition) -> dict[str, Cell]:
-    found = {f"regular_{name}": value for name, value in _of_division(item).items()}
-    return {n: v for n, v in found.items() if n in NAMES} | {"regular_bytes": float(item.comm_bytes)}
 
 
 def _cell(value: Cell) -> Cell:

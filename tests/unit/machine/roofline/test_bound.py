@@ -26,7 +26,7 @@ def test_ring_by_hand() -> None:
     one, four = found.points
     assert (one.num_nodes, one.efficiency, one.paper_efficiency, one.time_s) == (1, 1.0, 1.0, 1e-3)
     expected = {"computation_s": 250e-6, "latency_s": 20e-6, "transfer_s": 80e-6, "exposed_s": 100e-6}
-    expected |= dict.fromkeys(("gap_s", "crossing_s", "collective_s", "processor_s"), 0.0)
+    expected |= dict.fromkeys(("gap_s", "crossing_s", "collective_s", "processor_s", "waiting_s"), 0.0)
     assert asdict(four.times) == pytest.approx(expected)
     assert four.time_s == pytest.approx(350e-6)
     assert four.speedup == pytest.approx(1000 / 350)
@@ -34,6 +34,19 @@ def test_ring_by_hand() -> None:
     assert four.paper_efficiency == pytest.approx(1 / 1.32)
     assert four.paper_time_s == pytest.approx(330e-6)
     assert (four.times.binds, four.times.limit) == ("computation", "bandwidth")
+
+
+@pytest.mark.parametrize(("imbalance", "time_s"), [(1.2, 350e-6), (1.6, 400e-6), (np.nan, 350e-6)])
+def test_the_node_with_the_most_work_ends_the_run(imbalance: float, time_s: float) -> None:
+    """The ring above: 250 us of work in the mean and 100 us of communication; 1.6 times 250 us is longer."""
+    ring = ("ring", _ring(4, 40_000, 20))
+    (_, four) = scaling_bound(1_000_000, [ring], MACHINE, imbalances=[imbalance]).points
+    assert (four.time_s, four.speedup) == pytest.approx((time_s, 1e-3 / time_s))
+    assert four.paper_efficiency == pytest.approx(1 / 1.32)
+    uneven = scaling_bound(1_000_000, [ring, ring], MACHINE, imbalances=[3.0, 1.0]).points[-1]
+    assert uneven.time_s == pytest.approx(350e-6) and uneven.times.binds == "computation"
+    (_, worst) = scaling_bound(1_000_000, [ring], MACHINE, imbalances=[3.0]).points
+    assert worst.time_s == pytest.approx(750e-6) and worst.times.binds == "imbalance"
 
 
 def test_overlap_gap_and_overhead_by_hand() -> None:
@@ -128,19 +141,6 @@ def test_better_machines() -> None:
     assert changes["half the latency"].time_ratio == pytest.approx(340 / 350)
     assert changes["2x faster nodes"].time_ratio == pytest.approx(225 / 350)
     assert changes["2x faster nodes"].efficiency == pytest.approx(125 / 225)
-
-
-def test_largest_node_count() -> None:
-    rings = [("ring", _ring(p, 40_000, 20)) for p in (4, 8, 16)]
-    found = scaling_bound(1_000_000, rings, MACHINE)
-    # T_o / T_1 = p * 100 us / 1 ms: 0.4, 0.8, 1.6, a power of p exactly
-    assert [p.efficiency for p in found.points[1:]] == pytest.approx([1 / 1.4, 1 / 1.8, 1 / 2.6])
-    half = found.largest(0.5)
-    assert half is not None
-    assert half.num_nodes == 8
-    assert found.crossing_nodes(0.5) == pytest.approx(10.0)
-    assert found.crossing_nodes(0.9) is None  # from one node to four there is no power to take
-    assert found.crossing_nodes(0.1) is None
 
 
 def test_no_work_no_bound() -> None:

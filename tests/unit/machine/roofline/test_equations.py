@@ -25,12 +25,6 @@ def test_equations_1_3_and_5() -> None:
     assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
 
-def test_equation_4() -> None:
-    # R I_c (1 - O_c) / B_c = 4e9 * 0.5 * 0.5 / 2e9 = 0.5
-    bound = equations.efficiency_upper_bound(0.5, FlopPerSecond(4e9), BytesPerSecond(2e9), Dimensionless(0.5))
-    assert bound == pytest.approx(2 / 3, rel=1e-15)
-
-
 positive = st.floats(min_value=1e-3, max_value=1e15)
 
 

@@ -7,7 +7,7 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline.traffic import Network, NodeTraffic, network_at, node_traffic
-from tests.samples import sample_communication, sample_machine
+from tests.samples import sample_communication
 
 # A line of three parts, ten rounds; the middle one sends and receives twice as much.
 LINE_BYTES = [[0, 80, 0], [80, 0, 40], [0, 160, 0]]
@@ -82,11 +82,6 @@ def _pair(nodes: int = 2, message_bytes: int = 100) -> NodeTraffic:
     matrix = np.zeros((nodes, nodes), dtype=np.int64)
     matrix[0, 1] = message_bytes
     return node_traffic(sample_communication(matrix))
-
-
-def test_numbers_without_curves() -> None:
-    machine = sample_machine(bandwidth=2e9, throughput=1e9, latency=1e-6)
-    assert network_at(machine, _pair()) == Network(1e9, 2e9, 2e9, 0.0, latency_s=1e-6)
 
 
 def test_curves_are_read_at_the_node_count_and_message_size() -> None:

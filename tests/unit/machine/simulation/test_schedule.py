@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.communication.matrix import Collective
 from commanalyzer.foundation.errors import ConfigError, TargetRunError
 from commanalyzer.machine.simulation.platforms import TOPOLOGIES, LinkParameters, make_platform
 from commanalyzer.machine.simulation.run import (
@@ -24,49 +24,39 @@ from commanalyzer.machine.simulation.schedule import (
     replay,
     schedule_traces,
 )
+from tests.samples import sample_communication
 from tests.simgrid.platforms import needs_simgrid
 
 
-def communication(
-    size_bytes: list[list[int]], messages: list[list[int]], *collectives: Collective
-) -> Communication:
-    """A matrix; bytes of collectives are added to the first pair."""
-    peer_bytes, peer_messages = np.array(size_bytes), np.array(messages)
-    comm_bytes = peer_bytes.copy()
-    comm_bytes[0, 1] += sum(item.comm_bytes for item in collectives)
-    total = int(comm_bytes.sum())
-    plain = Communication(comm_bytes, peer_messages.copy(), total, total)
-    return replace(plain, collectives=collectives, peer_bytes=peer_bytes, peer_messages=peer_messages)
-
-
 def test_messages_are_spread_over_the_rounds_of_the_busiest_pair() -> None:
-    found = make_schedule(communication([[0, 10], [7, 0]], [[0, 4], [2, 0]]))
+    found = make_schedule(sample_communication([[0, 10], [7, 0]], [[0, 4], [2, 0]]))
     assert (found.num_rounds, found.all_rounds, found.scale) == (4, 4, 1.0)
     assert found.round.tolist() == [0, 1, 2, 3, 0, 2]
     assert found.sender.tolist() == [0, 0, 0, 0, 1, 1]
     assert found.size_bytes.tolist() == [2, 3, 2, 3, 3, 4]
 
 
-def test_a_pair_without_counted_messages_sends_one() -> None:
-    found = make_schedule(communication([[0, 8], [0, 0]], [[0, 0], [0, 0]]))
-    assert (found.num_rounds, found.size_bytes.tolist()) == (1, [8])
-
-
 def test_nothing_sent_is_one_round_of_work() -> None:
-    found = make_schedule(communication([[0, 0], [0, 0]], [[0, 0], [0, 0]]))
+    found = make_schedule(sample_communication([[0, 0], [0, 0]], [[0, 0], [0, 0]]))
     assert schedule_traces(found, [4.0, 2.0]) == [
         "0 init\n0 compute 4.0\n0 finalize\n",
         "1 init\n1 compute 2.0\n1 finalize\n",
     ]
 
 
-def test_long_programs_are_shortened_with_messages_of_their_size() -> None:
-    found = make_schedule(communication([[0, 8000], [800, 0]], [[0, 1000], [100, 0]]), most_rounds=10)
+def test_what_is_rare_is_not_repeated_in_full() -> None:
+    """0 sends 1 once 64 kB and takes a thousand messages; ten of these rounds are a hundredth of it all."""
+    once = Collective("bcast", "table", 0, 1, 1, 8000)
+    traffic = sample_communication([[0, 64_000], [8000, 0]], [[0, 1], [1000, 0]], once)
+    found = make_schedule(traffic, most_rounds=10)
+    sent = np.zeros(2)
+    np.add.at(sent, found.sender, found.size_bytes * found.scale)
+    assert sent.tolist() == [64_000, 8000]
+    assert found.operations == (Operation("bcast", 0, 80, 1),)
     assert (found.num_rounds, found.all_rounds, found.scale) == (10, 1000, 100.0)
-    assert found.size_bytes.tolist() == [8] * 11
-    assert found.round.tolist() == [*range(10), 0]
+    assert found.size_bytes.tolist() == [640, *[8] * 10] and found.round.tolist() == [0, *range(10)]
     with pytest.raises(ConfigError, match="at least one round"):
-        make_schedule(communication([[0, 0], [0, 0]], [[0, 0], [0, 0]]), most_rounds=0)
+        make_schedule(sample_communication([[0, 0], [0, 0]]), most_rounds=0)
 
 
 def test_every_byte_is_sent() -> None:
@@ -74,7 +64,7 @@ def test_every_byte_is_sent() -> None:
     size_bytes = random.integers(0, 1000, (9, 9))
     np.fill_diagonal(size_bytes, 0)
     messages = random.integers(0, 30, (9, 9)) * (size_bytes > 0)
-    found = make_schedule(communication(size_bytes.tolist(), messages.tolist()))
+    found = make_schedule(sample_communication(size_bytes, messages))
     sent = np.zeros((9, 9), dtype=np.int64)
     np.add.at(sent, (found.sender, found.receiver), found.size_bytes)
     assert sent.tolist() == size_bytes.tolist()
@@ -85,7 +75,7 @@ def test_phases_take_turns_within_a_step() -> None:
     # 2 steps: 0 sends 10 bytes to 1, then 1 answers with 20; 4 bytes that are in no phase go with the first.
     phases = np.zeros((2, 2, 2), dtype=np.int64)
     phases[0, 0, 1], phases[1, 1, 0] = 20, 40
-    plain = communication([[0, 20], [44, 0]], [[0, 2], [2, 0]])
+    plain = sample_communication([[0, 20], [44, 0]], [[0, 2], [2, 0]])
     found = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2))
     assert (found.num_rounds, found.all_rounds) == (4, 4)
     sent = list(zip(found.round, found.sender, found.size_bytes, strict=True))
@@ -107,7 +97,7 @@ def test_hub_values_are_collective_operations() -> None:
 def test_traces_of_two_rounds() -> None:
     once = Collective("bcast", "n", 1, 1, 1, 4)
     twice = [Collective(kind, "dt", 0, 1, 2, 16) for kind in ("bcast", "reduce")]
-    found = make_schedule(communication([[0, 30], [16, 0]], [[0, 2], [1, 0]], once, *twice))
+    found = make_schedule(sample_communication([[0, 30], [16, 0]], [[0, 2], [1, 0]], once, *twice))
     assert schedule_traces(found, [10.0, 20.0]) == [
         "0 init\n"
         "0 irecv 1 0 16 6\n0 isend 1 0 15 6\n0 waitall 2\n0 bcast 4 1 6\n0 allreduce 8 0 6\n0 compute 5.0\n"
@@ -128,7 +118,7 @@ TIMEOUT_S = 60.0
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_a_message_between_neighbours_takes_latency_and_transfer(topology: str) -> None:
     platform = make_platform(topology, 8, LINK)
-    schedule = make_schedule(communication([[0, 500_000], [0, 0]], [[0, 1], [0, 0]]))
+    schedule = make_schedule(sample_communication([[0, 500_000], [0, 0]], [[0, 1], [0, 0]]))
     expected_s = 2e-6 + 500_000 / 1e9 + 1e6 / 4e9
     assert replayed_time(schedule, [1e6, 1e6], platform, TIMEOUT_S) == pytest.approx(expected_s, rel=1e-3)
 
@@ -136,7 +126,7 @@ def test_a_message_between_neighbours_takes_latency_and_transfer(topology: str) 
 @needs_simgrid
 def test_rounds_follow_each_other() -> None:
     platform = make_platform("star", 2, LINK)
-    both = communication([[0, 10_000], [10_000, 0]], [[0, 10], [10, 0]])
+    both = sample_communication([[0, 10_000], [10_000, 0]], [[0, 10], [10, 0]])
     expected_s = 10 * (2e-6 + 1000 / 1e9) + 4e4 / 4e9
     whole_s = replayed_time(make_schedule(both), [4e4, 4e4], platform, TIMEOUT_S)
     assert whole_s == pytest.approx(expected_s, rel=0.01)
@@ -148,7 +138,7 @@ def test_rounds_follow_each_other() -> None:
 def test_two_messages_share_the_link_of_their_receiver() -> None:
     platform = make_platform("star", 3, LINK)
     schedule = make_schedule(
-        communication([[0, 0, 10**6], [0, 0, 10**6], [0] * 3], [[0, 0, 1], [0, 0, 1], [0] * 3])
+        sample_communication([[0, 0, 10**6], [0, 0, 10**6], [0] * 3], [[0, 0, 1], [0, 0, 1], [0] * 3])
     )
     found_s = replayed_time(schedule, [0.0] * 3, platform, TIMEOUT_S)
     assert found_s == pytest.approx(2e-6 + 2e6 / 1e9, rel=1e-3)
@@ -163,7 +153,7 @@ def test_a_node_moves_what_a_link_carries_in_one_direction(topology: str, sends:
     comm_bytes = np.zeros((64, 64), dtype=np.int64)
     comm_bytes[0, partners] = 10**8
     one_way = comm_bytes if sends else comm_bytes.T
-    schedule = make_schedule(communication(one_way.tolist(), (one_way > 0).astype(int).tolist()))
+    schedule = make_schedule(sample_communication(one_way.tolist(), (one_way > 0).astype(int).tolist()))
     found_s = replayed_time(schedule, [0.0] * 64, platform, TIMEOUT_S)
     assert found_s == pytest.approx(4e8 / 1e9, rel=1e-3)
 
@@ -171,7 +161,7 @@ def test_a_node_moves_what_a_link_carries_in_one_direction(topology: str, sends:
 @needs_simgrid
 def test_message_overheads_add_up_to_the_latency() -> None:
     platform = make_platform("star", 2, LinkParameters(1e9, 1e-4, 4e9, message_overhead_s=3e-5))
-    four = communication([[0, 400], [0, 0]], [[0, 1], [0, 0]])
+    four = sample_communication([[0, 400], [0, 0]], [[0, 1], [0, 0]])
     found_s = replayed_time(make_schedule(four), [0.0] * 2, platform, TIMEOUT_S)
     assert found_s == pytest.approx(1e-4 + 400 / 1e9, rel=1e-3)
 

@@ -14,7 +14,7 @@ MACHINE = MachineParameters("cluster A", BANDWIDTH, throughput=Parameter(1e9, "F
 
 def _result() -> AnalysisResult:
     """1 ms of work; every node sends 60 kB to the next."""
-    items = [sample_decomposition(p, pair_bytes=60_000) for p in (2, 4, 16)]
+    items = [replace(sample_decomposition(p, pair_bytes=60_000), imbalance=1.0) for p in (2, 4, 16)]
     return replace(sample_result(*items), work=WorkCounts(1_000_000, 0, 0, 0))
 
 

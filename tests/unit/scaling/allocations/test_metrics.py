@@ -2,11 +2,12 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Collective
 from commanalyzer.foundation.errors import ConfigError, FitError
 from commanalyzer.machine.machine_file import load_machine
 from commanalyzer.machine.phase_times import Unit
@@ -15,6 +16,7 @@ from commanalyzer.machine.simulation.routes import Messages, make_network
 from commanalyzer.scaling.allocations.metrics import model_of, phase_metrics, units_of
 from commanalyzer.scaling.allocations.workload import Halo, allreduce_phases, matrix_phases
 from tests.native import run
+from tests.samples import sample_communication
 
 UNITS = (Unit("SW", 2), Unit("R", 4))
 
@@ -121,13 +123,21 @@ def test_an_allreduce_reaches_everybody(ranks: int) -> None:
     assert allreduce_phases(1, 8) == ()
 
 
-def test_a_matrix_gives_its_bytes_per_step() -> None:
-    comm = np.array([[0, 1000], [3000, 0]])
-    messages = np.array([[0, 10], [10, 0]])
-    found = matrix_phases(Communication(comm, messages, 4000, 4000), 10)
-    assert len(found) == 1
-    assert found[0].repetitions == 10
-    assert sorted(found[0].messages.size_bytes.tolist()) == [100, 300]
+@pytest.mark.parametrize("steps", [1, 5, 10, 25])
+def test_phases_send_the_bytes_of_the_matrix_whatever_the_steps(steps: int) -> None:
+    """0 and 1 exchange ten times in two phases, 0 also sends 2 one large message, and five sums are made."""
+    phases = np.zeros((2, 3, 3), dtype=np.int64)
+    phases[0, 0, 1], phases[1, 1, 0] = 1000, 3000
+    comm, counted = phases.sum(axis=0), (phases > 0) * 10
+    comm[0, 2] = 50_000
+    sums = tuple(Collective(kind, "norm", 0, 2, 5, 2 * 5 * 8) for kind in ("bcast", "reduce"))
+    traffic = sample_communication(comm, counted.sum(axis=0), *sums)
+    found = matrix_phases(replace(traffic, phase_bytes=phases, phase_messages=counted), steps)
+    tree = [len(phase.sender) for phase in allreduce_phases(3, 8)]
+    assert sum(p.repetitions * p.messages.size_bytes.sum() for p in found) == 54_000 + 5 * 8 * sum(tree)
+    assert sum(p.repetitions * len(p.messages.sender) for p in found) == 21 + 5 * sum(tree)
+    # Each direction is a phase of its own in every step, and each round of a sum.
+    assert sum(p.repetitions for p in found) == 2 * min(steps, 10) + 5 * len(tree)
 
 
 def test_hosts_are_places_by_their_numbers() -> None:

@@ -12,7 +12,7 @@ from commanalyzer.scaling.allocations.workload import Halo, HaloWorkload, LawsWo
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.sweep.table import footprint_bytes
 from tests.samples import sample_decomposition, sample_graph, sample_result
-from tests.unit.scaling.laws.samples import HALO, MESSAGES, WORK
+from tests.unit.scaling.laws.samples import HALO, MESSAGES, WORK, factor, law
 
 RANKS, PAIR_BYTES = 16, 1000
 
@@ -39,19 +39,6 @@ def test_partners_of_a_chain_share_nodes(topology: str) -> None:
     assert blocks.metrics["V"].sum() > near.metrics["V"].sum()
 
 
-def test_nodes_that_exchange_are_near_each_other() -> None:
-    """One rank per node in a ring of 5: a chain fits with one link per message."""
-    ring = make_network("torus", 5)
-    item = sample_decomposition(5)
-    assert ring.sides == (5,)
-    matrix = item.communication.comm_bytes[:, [2, 0, 4, 1, 3]][[2, 0, 4, 1, 3]]
-    traffic = replace(item.communication, comm_bytes=matrix, messages=(matrix > 0).astype(np.int64))
-    workload = ResultWorkload(sample_result(replace(item, communication=traffic)), 1)
-    found = workload.demand(5, 1, Ranks(network=ring, order="near"))
-    assert found is not None
-    assert found.metrics["D"].max() == 1
-
-
 def test_counted_runs_have_no_work() -> None:
     with pytest.raises(ConfigError, match="operations of the program"):
         ResultWorkload(replace(sample_result(), work=WorkCounts(0, 0, 0, 0)), 1)
@@ -75,6 +62,28 @@ def test_memory_of_a_node_is_what_the_program_touches_and_copies() -> None:
         assert np.isnan(unknown.resident_bytes) and given.resident_bytes == 5.0
     with pytest.raises(ConfigError, match="whole number"):
         LawsWorkload("x", (*laws, touched), {"n": 10.5}, 10.0)
+
+
+def test_the_process_with_the_most_work_sets_the_pace() -> None:
+    """5 operations on two processes, the busier one with 1.25 times the mean: as if there were 6.25."""
+    workload = ResultWorkload(sample_result(), 1, memory_bytes_per_flop=2.0)
+    one, two = workload.demand(1, 1, Ranks()), workload.demand(2, 1, Ranks())
+    assert one is not None and two is not None
+    assert (one.work_flop, one.memory_bytes) == (5.0, 10.0)
+    assert (two.work_flop, two.memory_bytes) == (6.25, 12.5)
+
+
+def test_the_busiest_node_ends_a_phase() -> None:
+    """Slabs: an inner node sends 2 rows of n doubles in each of 20 steps, the first and the last send 1."""
+    size, steps = {"n": 64.0}, 20.0
+    total = law("comm_bytes", (320.0, (factor(0, "rise"), factor(1))))
+    inner = law("node_bytes", (320.0, (factor(1),)))
+    count = law("messages", (40.0, (factor(0, "rise"),)), parameters=("p",))
+    found = LawsWorkload("x", (total, count, WORK, inner), size, steps).demand(4, 1, Ranks())
+    mean = LawsWorkload("x", (total, count, WORK), size, steps).demand(4, 1, Ranks())
+    assert found is not None and mean is not None
+    assert [found.metrics[name][0] for name in ("NT", "NI")] == pytest.approx([1024, 2])
+    assert [mean.metrics[name][0] for name in ("NT", "NI")] == pytest.approx([768, 1.5])
 
 
 def test_every_place_is_touched_once() -> None:
