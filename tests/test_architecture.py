@@ -34,7 +34,7 @@ BUDGETS = {
     "recording": 10_533,
     "report": 6_989,
     "result": 2_531,
-    "scaling": 5_850,
+    "scaling": 5_852,
     ".": 766,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_049,
+    "tests": 41_050,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -48,6 +48,7 @@ _NODE_FACTORS: tuple[tuple[Factor, ...], ...] = (
     (Factor(-1, "power", Fraction(1)),),
     *((Factor(-1, form, Fraction(1, d)),) for form in ("grid", "mesh") for d in (2, 3)),
 )
+_FAR = 64.0  # times the data
 Row: TypeAlias = list[Fraction]
 
 
@@ -57,6 +58,7 @@ def exact_polynomials(x: Floats, y: Floats, node_parameter: int, grid: int = 0) 
     if (numbers != np.rint(numbers)).any() or np.abs(numbers).max() >= _LARGEST:
         return []
     scale = np.maximum(np.abs(y), 1.0)
+    far = x * _FAR  # where no amount is negative, either
     exact: dict[tuple[Term, ...], Formula] = {}
     fewest = len(x)
     for terms in _polynomial_sums(x, node_parameter, grid):
@@ -69,7 +71,7 @@ def exact_polynomials(x: Floats, y: Floats, node_parameter: int, grid: int = 0) 
         solution, _, rank, _ = np.linalg.lstsq(table / norms, y / scale, rcond=1e-13)
         if rank == len(terms) and np.abs(table / norms @ solution - y / scale).max() < _NEAR:
             found = _solved(np.rint(columns(terms, x)), y)
-            if found is not None:
+            if found is not None and (columns(terms, far) @ np.array(found, np.float64) > -1.0).all():
                 kept = {t: float(c) for t, c in zip(terms, found, strict=True) if c}
                 fewest = len(terms)
                 exact[tuple(kept)] = Formula(

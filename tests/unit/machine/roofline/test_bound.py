@@ -36,17 +36,14 @@ def test_ring_by_hand() -> None:
     assert (four.times.binds, four.times.limit) == ("computation", "bandwidth")
 
 
-@pytest.mark.parametrize(("imbalance", "time_s"), [(1.2, 350e-6), (1.6, 400e-6), (np.nan, 350e-6)])
+@pytest.mark.parametrize(("imbalance", "time_s"), [(1.2, 35e-5), (1.6, 4e-4), (3, 75e-5), (np.nan, 35e-5)])
 def test_the_node_with_the_most_work_ends_the_run(imbalance: float, time_s: float) -> None:
     """The ring above: 250 us of work in the mean and 100 us of communication; 1.6 times 250 us is longer."""
     ring = ("ring", _ring(4, 40_000, 20))
     (_, four) = scaling_bound(1_000_000, [ring], MACHINE, imbalances=[imbalance]).points
     assert (four.time_s, four.speedup) == pytest.approx((time_s, 1e-3 / time_s))
+    assert four.times.binds == ("imbalance" if imbalance == 3 else "computation")
     assert four.paper_efficiency == pytest.approx(1 / 1.32)
-    uneven = scaling_bound(1_000_000, [ring, ring], MACHINE, imbalances=[3.0, 1.0]).points[-1]
-    assert uneven.time_s == pytest.approx(350e-6) and uneven.times.binds == "computation"
-    (_, worst) = scaling_bound(1_000_000, [ring], MACHINE, imbalances=[3.0]).points
-    assert worst.time_s == pytest.approx(750e-6) and worst.times.binds == "imbalance"
 
 
 def test_overlap_gap_and_overhead_by_hand() -> None:

@@ -77,6 +77,13 @@ def test_a_falling_law_is_never_negative() -> None:
     assert values[2:] == pytest.approx([20.0, 99.92], rel=1e-6)
 
 
+def test_no_exact_law_is_below_zero_on_more_nodes() -> None:
+    """An inner slab has two neighbours: up to 16 nodes, 2 (q1 + q2 + q3 - 3) - p / 2 has too."""
+    p, t = (axis.ravel() for axis in np.meshgrid([2.0, 4.0, 8.0, 16.0], [4.0, 8.0, 16.0]))
+    law = fit_law(np.stack((p, t), axis=1), ("p", "t"), 8 * t * np.minimum(p - 1, 2))
+    assert law.predict({"p": np.array([64.0, 1024.0]), "t": 100.0}) == pytest.approx([1600] * 2, rel=0.01)
+
+
 def test_what_the_data_cannot_tell_is_listed_and_in_the_band() -> None:
     """On square node counts the halo of square blocks and that of the most square grid are one."""
     x = np.array(list(product((4.0, 16.0, 64.0), (16.0, 32.0, 64.0))))
