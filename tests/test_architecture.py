@@ -26,7 +26,7 @@ BUDGETS = {
     "communication": 2_938,
     "division": 6_758,
     "foundation": 1_100,
-    "graph": 5_587,
+    "graph": 5_591,
     "kernels": 6_585,
     "machine": 4_539,
     "profiles": 4_768,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_050,
+    "tests": 41_079,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -362,7 +362,7 @@ def test_a_loop_that_is_only_repeated_sends_what_it_makes() -> None:
 
 
 def test_a_table_that_is_made_again_as_often_as_its_readers_is_an_array() -> None:
-    alike = ["u=cyclic", "c=cyclic"]  # c may follow u, one to the left: then nothing is sent
+    alike = ["u=cyclic:1", "c=cyclic:1"]  # c may follow u, one to the left: then nothing is sent
     found = analyse_text(COEFFICIENTS, nodes=4, decompose=alike)
     sent = {d.method: d.comm_bytes for d in found.decompositions}
     assert (sent[", ".join(alike)], sent["slabs 4 of u, others follow"]) == (63 * 10 * WORD, 0)

@@ -236,6 +236,35 @@ def test_a_number_made_of_constants_may_be_all_there_is(kind: str, words: int) -
     assert best.imbalance == pytest.approx(1.0 if words else PARTS, rel=1e-3)
 
 
+def test_sums_that_go_on_with_constants_in_memory_are_scratch_of_their_element() -> None:
+    """Forces between all bodies: in each step, every node sends its bodies to all others."""
+    bodies, steps = 32, 4
+    result = analyse_text(
+        f"""enum {{ N = {bodies} }}; static double x[3 * N], v[3 * N];
+        int main(void) {{
+          for (int i = 0; i < 3 * N; i++) x[i] = 1.0 / (1 + i % 17) + 1e-3 * i;
+          for (int t = 0; t < {steps}; t++) {{
+            for (int i = 0; i < N; i++) {{
+              double f[3] = {{0, 0, 0}};
+              for (int j = 0; j < N; j++) {{
+                double a = x[3 * j] - x[3 * i], b = x[3 * j + 1] - x[3 * i + 1];
+                double c = x[3 * j + 2] - x[3 * i + 2];
+                double r = 1 / (a * a + b * b + c * c + 0.01);
+                f[0] += r * a; f[1] += r * b; f[2] += r * c;
+              }}
+              for (int k = 0; k < 3; k++) v[3 * i + k] += 1e-3 * f[k];
+            }}
+            for (int i = 0; i < 3 * N; i++) x[i] += 1e-3 * v[i];
+          }}
+          printf("%g", x[7]);
+        }}""",
+        nodes=PARTS,
+    )
+    best = result.best(PARTS)
+    assert best.comm_bytes == 8 * 3 * bodies * (PARTS - 1) * steps
+    assert best.imbalance < 1.03
+
+
 @pytest.mark.parametrize("levels", [2, 3])
 def test_levels_in_time_of_one_array_are_sent_one_after_the_other(levels: int) -> None:
     """One message per border and step, as of buffers that are swapped, the first level included."""

@@ -263,12 +263,15 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
     """How often values are renewed, int64[V], 0 if not known; which have a copied word's name, bool[V].
 
     Words are renewed as often as they are stored to; versions that nobody reads (partial sums) do not count.
-    Register values and lifetimes are as fresh as what they are computed from. For copied words it is not
-    known: their names stand for values of other words.
+    Register values and lifetimes are as fresh as what they are computed from, but for the word that they are
+    stored to (a sum in a register goes on with it). For copied words it is not known: their names stand for
+    values of other words.
     """
     is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
+    home = np.full(graph.num_vertices, -1, np.int32)
     for part in graph.store.slices():
         np.add.at(reads, part.source, count_of_source(part))
+        home[part.source] = sink_of_source(part)
     fresh = np.maximum(np.minimum(words.stored, reads), 1)
     fresh[is_defined | copied | _settled(graph)[0]] = 0  # what is always the same is no data of an element
     is_named = copied.copy()
@@ -276,7 +279,8 @@ def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, B
         return fresh, is_named
     for part in graph.store.slices():
         sink = sink_of_source(part)
-        sink, source = sink[is_defined[sink]], part.source[is_defined[sink]]
+        flow = np.flatnonzero(is_defined[sink] & (home[sink] != part.source))
+        sink, source = sink[flow], part.source[flow]
         np.maximum.at(fresh, sink, fresh[source])
         is_named[sink[is_named[source]]] = True
     links, none = _links(graph, is_defined), np.zeros(len(fresh), np.int64)
