@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS
-from commanalyzer.graph.build import build_store, sites_of
+from commanalyzer.graph.build import build_store
 from commanalyzer.graph.contraction.workspaces import write_workspaces
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.value_graph import ValueGraph
@@ -85,7 +85,7 @@ def record_file(
         traced = run_to_end(executable, *arguments, COMMANALYZER_TRACE=str(path))
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
-        work = work_counts(trace, plan.sites, sites_of(trace, plan.sites), DEFAULT_WEIGHTS)
+        work = work_counts(trace, plan.sites, graph.sites, DEFAULT_WEIGHTS)
         return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics, trace)
 
 

@@ -212,6 +212,11 @@ def _decompose_view(
                 f"{portfolio.allowed(best.nodes):.3f} times the mean work in one part was found; "
                 f"the best has {best.imbalance:.3f}"
             )
+        elif (most := headline(item.decompositions).imbalance) > SEARCH.uneven:
+            warnings.append(
+                f"{best.nodes} nodes ({best.model}): one part has {most:.3f} times the mean work, as single "
+                "values, or rows that are divided as wholes, have more than a part should have"
+            )
         if best.nodes > 1 and (doubt := Confidence.of(item.decompositions).doubt):
             warnings.append(doubt)
     warnings += view.partial_sums(max(options.nodes))[1]

@@ -32,6 +32,7 @@ from commanalyzer.graph.value_graph import (
     UInt8,
     pointer_from_counts,
 )
+from commanalyzer.program.ir.cfg import reached
 from commanalyzer.recording.abi import ROW_REGISTER
 from commanalyzer.recording.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.recording.trace import Trace
@@ -61,11 +62,14 @@ def build_store(
     vertices = Vertices.make(tables, homes)
     entries = trace.statistics.region_entries
     _add_chunks(tables, homes, sites, vertices, writer, has_outside=entries > 0)
-    names, named = Names(table, trace, tables), sites_of(trace, table)
     if entries:
-        _add_entering(vertices, entries, len(named), writer)
-        named += (Site("(outside the region)", "", 0, "input", 8),) if entries > 1 else ()
+        _add_entering(vertices, entries, len(table.sites), writer)
     columns = partial(row_columns, writer.row_columns_coded(), writer.pages)
+    happened = np.zeros(len(table.sites) + 1, np.bool_)
+    for (site,) in columns(("row_site",)):
+        happened[site] = True
+    names, named = Names(table, trace, tables), sites_of(trace, table, happened)
+    named += (Site("(outside the region)", "", 0, "input", 8),) if entries > 1 else ()
     work = vertex_work(columns, named, vertices.count, weights)
     vertex_writer = _VertexWriter(vertices, work, writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)
@@ -315,14 +319,25 @@ def _defined(tables: Tables, ranges: Ranges) -> Iterator[tuple[Int64, Int64]]:
 RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[Array, ...]]]
 
 
-def sites_of(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
-    """Return the sites of a program, with the operations that a run of it did for their values."""
+def sites_of(trace: Trace, table: SiteTable, happened: Bool) -> tuple[Site, ...]:
+    """Return the sites of a program, with the operations that a run of it did for their values.
+
+    A register that is made of one value alone (Newton's iteration on an element) is no value beside it: what
+    was done at sites where nothing ``happened`` (bool[S], rows) was done for the first site with values that
+    reads it, directly or through others of these.
+    """
     counters = np.asarray(trace.block_counters).astype(np.int64)
-    return tuple(_site(s, counters) for s in table.sites)
+    done = [
+        sum((cost.times(int(counters[c])) for c, cost in s.cost_terms), Operations()) for s in table.sites
+    ]
+    for site in np.flatnonzero(~happened[: len(done)]).tolist():
+        readers = reached([site], lambda number: () if happened[number] else table.sites[number].readers)
+        if (reader := min(filter(happened.__getitem__, readers), default=-1)) >= 0:
+            done[reader], done[site] = done[reader] + done[site], Operations()
+    return tuple(map(_site, table.sites, done))
 
 
-def _site(record: SiteRecord, counters: Int64) -> Site:
-    done = sum((cost.times(int(counters[c])) for c, cost in record.cost_terms), Operations())
+def _site(record: SiteRecord, done: Operations) -> Site:
     return Site(
         *(record.source.lstrip("@"), record.place.file, record.place.line, record.kind, record.width_bytes),
         *(record.fold, done.flops, done.integer, done.memory, record.loop),

@@ -265,6 +265,31 @@ def test_sums_that_go_on_with_constants_in_memory_are_scratch_of_their_element()
     assert best.imbalance < 1.03
 
 
+@pytest.mark.parametrize("elements", [64, 1], ids=["each element", "one element"])
+def test_iterations_on_a_number_are_work_of_what_they_make(elements: int) -> None:
+    """Newton's iteration from one value has none of its own; where one element has it all, that is said."""
+    result = analyse_text(
+        f"""static double u[64], v[64];
+        int main(void) {{
+          for (int i = 0; i < 64; i++) u[i] = i + 1;
+          for (int t = 0; t < 4; t++) {{
+            for (int i = 0; i < {elements}; i++) {{
+              double s = u[i];
+              for (int k = 0; k < 300; k++) s = 0.5 * (s + u[i] / s);
+              v[i] = s;
+            }}
+            for (int i = {elements}; i < 64; i++) v[i] = 2 * u[i];
+            for (int i = 1; i < 64; i++) u[i] = v[i] + 0.1 * v[i - 1];
+          }}
+          printf("%g", u[7]);
+        }}""",
+        nodes=PARTS,
+    )
+    assert result.graph.work_flops.sum() == result.work.flops
+    assert (result.best(PARTS).imbalance < 1.05) == (elements == 64)
+    assert any("times the mean work" in text for text in result.warnings) == (elements == 1)
+
+
 @pytest.mark.parametrize("levels", [2, 3])
 def test_levels_in_time_of_one_array_are_sent_one_after_the_other(levels: int) -> None:
     """One message per border and step, as of buffers that are swapped, the first level included."""

@@ -199,8 +199,21 @@ def _inputs(
     return np.asarray(is_input)
 
 
-def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
+def _worker(table: SiteTable, happened: set[int], site: int) -> int:
+    """The site whose values have the work of ``site``: the first reader that has values."""
+    without, found = {site} - happened, {site} & happened
+    while fresh := {r for s in without for r in table.sites[s].readers} - without - found:
+        without, found = without | (fresh - happened), found | (fresh & happened)
+    return min(found, default=site)
+
+
+def _sites(trace: Trace, table: SiteTable, happened: set[int]) -> tuple[Site, ...]:
     counters = np.asarray(trace.block_counters).astype(np.int64)
+    workers = [_worker(table, happened, number) for number in range(len(table.sites))]
+    done = np.zeros((len(workers), 3), np.int64)  # one site after the other
+    for s, worker in zip(table.sites, workers, strict=True):
+        for c, cost in s.cost_terms:
+            done[worker] += counters[c] * np.array((cost.flops, cost.integer, cost.memory))
     return tuple(
         Site(
             s.source.lstrip("@"),
@@ -209,12 +222,12 @@ def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
             s.kind,
             s.width_bytes,
             s.fold,
-            sum(int(counters[c]) * cost.flops for c, cost in s.cost_terms),
-            sum(int(counters[c]) * cost.integer for c, cost in s.cost_terms),
-            sum(int(counters[c]) * cost.memory for c, cost in s.cost_terms),
+            flops,
+            integer,
+            memory,
             s.loop,
         )
-        for s in table.sites
+        for s, (flops, integer, memory) in zip(table.sites, done.tolist(), strict=True)
     )
 
 
@@ -236,11 +249,12 @@ def _assemble(
     kept = np.flatnonzero(~rows.is_fill & happened)
     filled = happened[fills.row]
     fill_row, fill_sink = fills.row[filled], fills.vertex[filled]
-    sites, enters = _sites(trace, table), np.flatnonzero(entering)
-    outside = np.full(len(enters), len(sites))
+    enters = np.flatnonzero(entering)
+    outside = np.full(len(enters), len(table.sites))
     row_sink = np.concatenate([sink[kept], fill_sink, enters])
     row_count = np.concatenate([rows.count[kept], rows.count[fill_row], entering[enters]])
     row_site = np.concatenate([rows.site[kept], rows.site[fill_row], outside])
+    sites = _sites(trace, table, set(row_site.tolist()))
     nothing = np.zeros(len(fill_row) + len(enters), np.int64)
     if trace.statistics.region_entries > 1:
         sites += (Site("(outside the region)", "", 0, "input", 8),)

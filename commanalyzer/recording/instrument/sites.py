@@ -36,6 +36,7 @@ class SiteRecord:
     variable: str = ""  # source variable of a register value, empty when unknown
     loop: LoopPlace = NO_LOOP  # the innermost loop that it is in
     source: str = ""  # function that the variable is in, or else the place: what is inlined keeps its own
+    readers: tuple[int, ...] = ()  # sites that the values of a register flow into, as far as known
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,7 +208,8 @@ def attribute_work(
             book.sites.blocks[counter] = replace(record, steering=record.steering + 1)
     for site, terms in costs.terms.items():
         assert site >= first_site
-        sites[site] = replace(sites[site], cost_terms=tuple(sorted(terms.items())))
+        readers = tuple(flops.readers.get(site, ()))
+        sites[site] = replace(sites[site], cost_terms=tuple(sorted(terms.items())), readers=readers)
 
 
 @dataclass(slots=True)
@@ -226,15 +227,17 @@ class _Claims:
     # site of the other rounds per register whose owner is reached in some
     rest: dict[str, int] = field(default_factory=dict)
     load: Counter[int] = field(default_factory=Counter)  # operations of each site
+    readers: dict[int, dict[int, None]] = field(default_factory=dict)  # sites that claim a named register
 
     def claim(self, names: Iterable[str], site: int) -> None:
         """Walk back from ``names`` to loads and other named registers."""
         pending = list(names)
         while pending:
             name = pending.pop()
-            if self.named.get(name, site) != site or not self._takes(name, site):
-                continue
-            pending.extend(self.inputs(self.values, name))
+            if (own := self.named.get(name, site)) != site:
+                self.readers.setdefault(own, {})[site] = None
+            elif self._takes(name, site):
+                pending.extend(self.inputs(self.values, name))
 
     def _takes(self, name: str, site: int) -> bool:
         """Whether a register goes to a site; from another one where that is left with no less."""
