@@ -24,9 +24,9 @@ from bench.measuring import Measured, measure
 from bench.mechanisms import without
 from bench.memory import page_cost
 from bench.peers import peers
+from bench.sections import markdown_text, show_document
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
-from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from bench.cases import ROOT, request_of
 from bench.document import show_and_write
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 from tests.kernels.table import kernels

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import commanalyzer as ca
+from bench.accuracy.cases import read_cases
 from bench.cases import ROOT
-from commanalyzer.checking.validation.cases import read_cases
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage, markdown_text, show_document
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.request import node_counts
 from tests.kernels.table import kernels

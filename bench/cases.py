@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.checking.validation.cases import read_cases
+from bench.accuracy.cases import read_cases
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 ROOT = Path(__file__).resolve().parents[1]

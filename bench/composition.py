@@ -24,14 +24,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage, markdown_text
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.kernels.composition.expressions import element_time
 from commanalyzer.kernels.composition.models import Composed
 from commanalyzer.kernels.composition.systems import Block, Pattern, System, parse_system
 from commanalyzer.program.frontend.toolchain import find_toolchain
-from commanalyzer.report.checking import markdown_text
 from commanalyzer.scaling.laws.formula_reader import read_formula
 
 _SOURCE = Path(__file__).with_name("composition_threads.c")

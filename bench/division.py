@@ -148,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from bench.cases import ROOT
     from bench.document import show_and_write
-    from commanalyzer.checking.validation.document import Document, Passage
+    from bench.sections import Document, Passage
     from commanalyzer.report.result.text import make_console
     from commanalyzer.request import node_counts
 

@@ -12,9 +12,8 @@ from bench.exponents import Growth
 from bench.history import Change
 from bench.measuring import Cost, Measured
 from bench.peers import PROGRAMS, Peer
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage, markdown_text, show_document
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 
 _NONE = "-"

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import commanalyzer as ca
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage, markdown_text
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.report.checking import markdown_text
 from commanalyzer.request import node_counts
 
 _PROGRAM = Path(__file__).with_suffix(".c")

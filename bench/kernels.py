@@ -21,10 +21,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.cases import ROOT
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage, markdown_text
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking import markdown_text
 from commanalyzer.report.result.text import make_console
 from commanalyzer.request import node_counts
 from commanalyzer.result.provenance import collect_provenance

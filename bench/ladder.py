@@ -28,8 +28,8 @@ import psutil
 from bench.cases import ROOT
 from bench.ladder_cases import Series, chosen_series
 from bench.ladder_document import Rung, ladder_document, rung_of
+from bench.sections import markdown_text, show_document
 from commanalyzer.foundation.files import write_text
-from commanalyzer.report.checking import markdown_text, show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.request import node_counts
 from commanalyzer.result.provenance import collect_provenance

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.ladder_cases import Series
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage
 
 _RECORD = ("record the program", "record the private temporaries")
 _GRAPH = "build the value graph"

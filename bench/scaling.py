@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.accuracy.run import versions
 from bench.scaling_cases import CASES, ScalingCase, node_counts, workload_of
 from bench.scaling_data import CaseData, collect, load_data, save_data
 from bench.scaling_text import document
-from commanalyzer.checking.validation.run import versions
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.scaling.laws.document import second_opinion

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commanalyzer.checking.validation.cases import CaseProgram, read_cases
+from bench.accuracy.cases import CaseProgram, read_cases
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES_FILE = ROOT / "workloads" / "validation.toml"

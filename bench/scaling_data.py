@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.accuracy.cases import CaseProgram, Side, owners_by_blocks
+from bench.accuracy.run import HIGH, build_mpi, counted_run, request_for
 from bench.scaling_cases import ScalingCase, node_counts, workload_of
-from commanalyzer.checking.validation.cases import CaseProgram, Side, owners_by_blocks
-from commanalyzer.checking.validation.run import HIGH, build_mpi, counted_run, request_for
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import ConfigError

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the installed one
 # Lines that each part may have. Their sum only goes down: who adds somewhere takes away, first of all there.
 BUDGETS = {
-    "checking": 1_576,
-    "cli": 3_224,
+    "checking": 519,
+    "cli": 3_119,
     "communication": 2_938,
     "division": 6_763,
     "foundation": 1_100,
@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 4_768,
     "program": 8_729,
     "recording": 10_537,
-    "report": 6_989,
+    "report": 6_930,
     "result": 2_531,
     "scaling": 5_852,
     ".": 766,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_118,
+    "tests": 41_113,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
@@ -76,7 +76,6 @@ LAYERS = (
     ("scaling.allocations",),
     ("kernels.composition", "profiles.classification", "kernels.learning"),
     ("profiles.extrapolation",),
-    ("checking.validation",),
     ("report",),
     ("api",),
     ("cli",),

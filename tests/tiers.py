@@ -23,7 +23,7 @@ FAST = (
         "unit/recording/trace/",
     ),
     *(
-        "unit/checking/validation/",
+        "unit/bench/",
         "unit/program/frontend/drivers/",
         "unit/test_theory.py",
         "test_architecture.py",
@@ -97,7 +97,7 @@ FURTHER = {
     "e2e/test_tasks.py": "*/8",
     "e2e/test_temporaries.py": "*/3",
     "e2e/test_transparency.py": "*/2",
-    "e2e/test_validation.py": "a_case_that_fails the_command_writes */3",
+    "e2e/test_accuracy.py": "a_case_that_fails the_command_writes */3",
     "e2e/test_workloads_irregular.py": "*/2",
     "e2e/trust/test_behind_the_back.py": "*/5",
     "fuzz/test_files.py": "*/5",

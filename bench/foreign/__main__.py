@@ -18,11 +18,10 @@ from pathlib import Path
 from bench.foreign.cases import CASES, Foreign
 from bench.foreign.document import Found, foreign_section, with_section
 from bench.measuring import cost_of
-from commanalyzer.checking.validation.document import Document, Passage
+from bench.sections import Document, Passage, show_document
 from commanalyzer.foundation.errors import CommAnalyzerError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.heap import keep_freed_memory
-from commanalyzer.report.checking import show_document
 from commanalyzer.report.result.text import make_console
 from commanalyzer.result.provenance import collect_provenance
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.measuring import Cost
-from commanalyzer.checking.validation.document import Document, Passage
-from commanalyzer.report.checking import markdown_text
+from bench.sections import Document, Passage, markdown_text
 
 TITLE = "Programs in other styles"
 _SECTION = re.compile(rf"^## {TITLE}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

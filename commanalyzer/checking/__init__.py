@@ -1,6 +1,5 @@
 """Predictions against real MPI programs.
 
-In: an MPI command. Out: its counted bytes as :class:`~commanalyzer.result.results.AnalysisResult`
-(``counting/``), and documents that say how far predictions are from them (``validation/``).
+In: an MPI command. Out: its counted bytes as :class:`~commanalyzer.result.results.AnalysisResult`.
 Imports ``pipeline`` and ``result``; only ``report`` and ``cli`` import it.
 """

@@ -65,7 +65,6 @@ _COMMANDS = {
         "compare": ("checking", "Compare a prediction with the counted bytes of an MPI run."),
         "count": ("checking", "Count the bytes that an MPI program sends between its ranks."),
         "diff": ("result", "Compare two results: what got better, what worse."),
-        "validate": ("checking", "Compare predictions with the counted MPI programs of the workloads."),
     },
 }
 _ROOM = {name: room for commands in _COMMANDS.values() for name, (room, _) in commands.items()}
@@ -108,6 +107,9 @@ class _LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            if args[0] == "validate":
+                text = "validate is a benchmark of a checkout now: python -m bench.accuracy"
+                raise click.UsageError(text, ctx) from error
             if near := difflib.get_close_matches(args[0], _ROOM):
                 raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
             raise

@@ -1,19 +1,13 @@
-"""Counted and measured runs beside predictions, as text and as JSON.
-
-A document of a validation on the terminal, as Markdown and as HTML.
-"""
+"""Counted and measured runs beside predictions, as text and as JSON."""
 
 from __future__ import annotations
 
 import json
-from html import escape
-from operator import itemgetter
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commanalyzer.checking.validation.document import Document, Passage
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.machine import machine_line
 from commanalyzer.report.result.json_document import picked
@@ -200,56 +194,3 @@ def comparison_text(comparison: Comparison) -> str:
     if comparison.measured is not None:
         document["measured"] = _measured_document(comparison.measured)
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
-
-
-def show_document(document: Document, console: Console, *, quiet: bool = False) -> None:
-    """Print ``document``; only the tables with ``quiet``."""
-    for section in document.sections:
-        if quiet and not section.columns:
-            continue
-        if not quiet:
-            for text in (*section.paragraphs, *section.items):
-                console.print(Text(text.replace("**", "").replace("`", "")))
-        if section.columns:
-            fields = [
-                Field(name, itemgetter(i), i >= section.text_columns, "", {"overflow": "fold"})
-                for i, name in enumerate(section.columns)
-            ]
-            console.print(terminal_table(section.rows, fields, section.title))
-
-
-_STYLE = (
-    "body{font:15px/1.5 sans-serif;margin:2em auto;max-width:80em;padding:0 1em}"
-    "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
-    "td,th{border:1px solid #ccc;padding:2px 8px;text-align:left}"
-)
-
-
-def markdown_text(document: Document) -> str:
-    """Markdown with one table per section."""
-    parts = [f"# {document.title}", *(_markdown(section) for section in document.sections)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown(section: Passage) -> str:
-    blocks = [f"## {section.title}", *section.paragraphs]
-    if section.columns:
-        marks = ["---" if i < section.text_columns else "---:" for i in range(len(section.columns))]
-        lines = [section.columns, marks, *section.rows]
-        blocks.append(
-            "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-        )
-    if section.items:
-        blocks.append("\n".join(f"* {item}" for item in section.items))
-    return "\n\n".join(blocks)
-
-
-def html_text(document: Document) -> str:
-    """The Markdown as one HTML page that needs nothing else."""
-    from markdown_it import MarkdownIt
-
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown_text(document))
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(document.title)}</title>'
-        f"<style>{_STYLE}</style></head><body>{body}</body></html>\n"
-    )

@@ -16,6 +16,7 @@ Capture = pytest.CaptureFixture[str]
     ("words", "expected"),
     [
         (["analyz", "prog.c"], "Did you mean analyze?"),
+        (["validate", "--quick"], "python -m bench.accuracy"),
         (["analyze", "function.py"], "analyze_function(function"),
         (["analyze", "prog.c", "100"], "behind --: commanalyzer analyze prog.c -- 100"),
     ],

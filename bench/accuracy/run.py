@@ -29,8 +29,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.accuracy.cases import CaseProgram, Excess, Side, owners_by_blocks
 from commanalyzer.checking.counting.launch import CountRequest, count, find_mpi
-from commanalyzer.checking.validation.cases import CaseProgram, Excess, Side, owners_by_blocks
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.division.views import volume_view
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, ConfigError, TargetRunError

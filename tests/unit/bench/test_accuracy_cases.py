@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.checking.validation.cases import (
+from bench.accuracy.cases import (
     ArrayBlocks,
     CaseProgram,
     block_of,
@@ -13,7 +13,7 @@ from commanalyzer.checking.validation.cases import (
     evaluate,
     read_cases,
 )
-from commanalyzer.checking.validation.run import Case, CaseSelection, Failure, each_case, selected
+from bench.accuracy.run import Case, CaseSelection, Failure, each_case, selected
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
@@ -112,7 +112,7 @@ def test_every_run_of_the_tree_has_its_files_grids_and_excesses() -> None:
                 assert all(amount > 0 for amount in workload.excess_bytes(arguments, p).values())
 
 
-CASES = Path(__file__).resolve().parents[4] / "workloads" / "validation.toml"
+CASES = Path(__file__).resolve().parents[3] / "workloads" / "validation.toml"
 
 
 def name_and_arguments(case: Case) -> Sequence[tuple[CaseProgram, str]]:

@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
-from commanalyzer.checking.validation.cases import CaseProgram
-from commanalyzer.checking.validation.run import VARIANTS, AblationRow, CaseRow, Failure, OwnDecomposition
+from bench.accuracy.cases import CaseProgram
+from bench.accuracy.run import VARIANTS, AblationRow, CaseRow, Failure, OwnDecomposition
+from bench.sections import Document, Passage
 from commanalyzer.foundation.errors import ConfigError
 
 _NONE = "-"
 _ACCURATE = 0.97
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A part of a document."""
-
-    title: str
-    paragraphs: tuple[str, ...] = ()  # sentences before the table
-    columns: tuple[str, ...] = ()  # titles of the table; empty for none
-    rows: tuple[tuple[str, ...], ...] = ()  # cells
-    text_columns: int = 1  # leading columns that are text, not numbers
-    items: tuple[str, ...] = ()  # list after the table
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """Title and sections."""
-
-    title: str
-    sections: tuple[Passage, ...]
 
 
 def validation_document(

@@ -1,1 +1,0 @@
-"""Validation: predictions against the counted bytes of the workloads' MPI counterparts."""
