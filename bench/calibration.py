@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.scaling.laws.fit import fit_law
-from commanalyzer.scaling.laws.terms import Floats, grid_cuts
+from commanalyzer.scaling.laws.terms import Floats, of_grids
 
 FACTORS = (2, 8, 64)
 KINDS = ("exact", "2 % noise", "outliers", "few points")
@@ -61,7 +61,9 @@ def truths() -> Iterator[Truth]:
         yield Truth(
             "grids of p",
             True,
-            lambda n, p, c=shift, d=dims, m=more: 80 * (n - c) ** (d - 1) * grid_cuts(p, d) + m * (p - 1),
+            lambda n, p, c=shift, d=dims, m=more: (
+                80 * (n - c) ** (d - 1) * of_grids("grid", p, d) + m * (p - 1)
+            ),
         )
     for power, more in product((1, 2, 3), (0, 40)):
         yield Truth("trees", True, lambda n, p, k=power, m=more: 16 * n**k * np.log2(p) + m * (p - 1))

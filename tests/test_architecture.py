@@ -28,13 +28,13 @@ BUDGETS = {
     "foundation": 1_100,
     "graph": 5_606,
     "kernels": 6_585,
-    "machine": 4_539,
+    "machine": 4_540,
     "profiles": 4_768,
     "program": 8_729,
     "recording": 10_537,
     "report": 6_930,
     "result": 2_531,
-    "scaling": 5_852,
+    "scaling": 5_919,
     ".": 766,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_113,
+    "tests": 41_039,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -141,9 +141,3 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     text = (tmp_path / "s.sh").read_text()
     assert "for nodes in 8 16" in text
     assert "--ntasks-per-node=4" in text
-
-
-def test_placement_of_a_campaign_is_that_of_the_table() -> None:
-    point = phase_campaign.CampaignPoint(4, 2, 1, 8, "shift")
-    assert on_nodes(4, 2).node.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert (pattern_messages(point).receiver - pattern_messages(point).sender).tolist()[:6] == [2] * 6

@@ -6,15 +6,12 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.scaling.laws.families import lattice_terms
 from commanalyzer.scaling.laws.fit import fit_law
 from commanalyzer.scaling.laws.law import Law
-from commanalyzer.scaling.laws.terms import columns
 
 NODES = (4.0, 8.0, 16.0, 64.0)
 SIZES = (16.0, 32.0, 64.0)
 X = np.array(list(product(NODES, SIZES)))
-TERMS = lattice_terms(X, np.ones(len(X)), 0)
 FAR = {"p": np.array([1.0, 3.0, 1000.0, 1e5]), "n": np.array([1.0, 50.0, 1000.0, 1e5])}
 SETTINGS = settings(
     max_examples=4,
@@ -35,16 +32,6 @@ def _check(law: Law) -> None:
 @given(st.lists(st.integers(0, 10**9), min_size=len(X), max_size=len(X)))
 def test_any_data_have_a_law_that_is_never_negative(values: list[int]) -> None:
     _check(fit_law(X, ("p", "n"), np.array(values, dtype=np.float64)))
-
-
-@SETTINGS
-@given(st.integers(1, len(TERMS) - 1), st.floats(1e-3, 1e6))
-def test_exact_data_of_one_term_are_predicted_exactly_inside(term: int, coefficient: float) -> None:
-    """Data of a term have a law that agrees at points between, whichever of equal formulas it is."""
-    truth = coefficient * columns((TERMS[term],), X)[:, 0]
-    law = fit_law(X, ("p", "n"), truth)
-    _check(law)
-    assert np.allclose(law.predict({"p": X[:, 0], "n": X[:, 1]}), truth, rtol=1e-6)
 
 
 @SETTINGS

@@ -84,7 +84,7 @@ def summarised_traffic(
 ) -> NodeTraffic:
     """Traffic of which only C, all messages (0 if not known) and a summary are known, as from laws.
 
-    What of :data:`SUMMARY` is missing is 0, but the rounds of the mean node are then 1.
+    What of :data:`SUMMARY` is missing is 0; the rounds of the mean node and the ``imbalance`` of work are 1.
     """
     mean = messages / num_nodes
     known = {name: summary.get(name, 0.0) for name in SUMMARY}
@@ -101,6 +101,7 @@ def summarised_traffic(
         collective_rounds=round(known["collective_rounds"]),
         collective_partners=round(known["collective_partners"]),
         collective_bytes=known["collective_bytes"],
+        imbalance=summary.get("imbalance", 1.0),
     )
 
 

@@ -46,6 +46,7 @@ from commanalyzer.machine.simulation.schedule import collective_operations, exch
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.scaling.allocations.metrics import in_columns, phase_metrics, shape
 from commanalyzer.scaling.laws.law import Law, law_of, require_whole
+from commanalyzer.scaling.laws.projection import Division, imbalance_at
 from commanalyzer.scaling.laws.terms import Floats, most_cubic_grid
 from commanalyzer.scaling.sweep.table import footprint_bytes
 
@@ -281,7 +282,7 @@ class LawsWorkload:
     Bytes between processes follow from the law at P = N PPN, bytes between nodes from the law at N: the
     processes of a node then own together what one of N would own, which the best division of a division is.
     Messages between nodes are as large as those between processes. The busiest node sends what its law says
-    at N; the mean, where there is no such law.
+    at N; the mean, where there is no such law. Likewise the work of the process with the most, at P.
     """
 
     title: str
@@ -291,7 +292,7 @@ class LawsWorkload:
     memory_bytes_per_flop: float = 0.0  # memory traffic per operation; 0 where not known
     # Memory of the program; else what was measured (:func:`held_bytes`), NaN without a law
     resident_bytes: float = math.nan
-    division: str = "best"  # ``best``, or ``regular`` for plain blocks
+    division: Division = "best"  # ``best``, or ``regular`` for plain blocks
 
     def __post_init__(self) -> None:
         require_whole(self.laws, self.sizes)
@@ -329,7 +330,7 @@ class LawsWorkload:
             "VI": crossing / size if size else 0.0,
         } | shape(placement, site.units)
         point = {**self.sizes, "p": float(ranks)}
-        flop = at(work, 1)
+        flop = at(work, 1) * float(imbalance_at(self.laws, self.division, np.array([ranks]))[0])
         return RunDemand(
             in_columns([row]),
             np.array([self.steps]),

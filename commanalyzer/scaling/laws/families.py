@@ -43,10 +43,14 @@ from commanalyzer.scaling.laws.terms import Factor, Floats, Form, Term, along, c
 _MOST_DEGREE = 4
 _LARGEST = 2.0**53  # whole numbers are exact up to there
 _NEAR = 1e-7  # relative: what is worth solving exactly
+_GRID_FACTORS = (
+    *(Factor(-1, f, Fraction(1, d)) for f in ("grid", "mesh", "sides", "faces", "edges") for d in (2, 3)),
+    Factor(-1, "sides", Fraction(1)),
+)
 _NODE_FACTORS: tuple[tuple[Factor, ...], ...] = (
     (),
     (Factor(-1, "power", Fraction(1)),),
-    *((Factor(-1, form, Fraction(1, d)),) for form in ("grid", "mesh") for d in (2, 3)),
+    *((factor,) for factor in _GRID_FACTORS),
 )
 _FAR = 64.0  # times the data
 Row: TypeAlias = list[Fraction]
@@ -207,12 +211,9 @@ _NODE_FORMS: tuple[tuple[Form, Fraction, int], ...] = (
     *_powers(("1/3", "1/2", "2/3", "1", "4/3", "3/2", "2")),
     *(("rise", Fraction(a), 0) for a in ("1/3", "1/2", "2/3", "1")),
     *(("fall", Fraction(a), 0) for a in ("1/3", "1/2", "1")),
-    ("grid", Fraction(1, 2), 0),
-    ("grid", Fraction(1, 3), 0),
     *(("pairs", Fraction(a), 0) for a in ("1/2", "2/3", "2")),
     *(("gather", Fraction(a), 0) for a in _READERS),
-    ("mesh", Fraction(1, 2), 0),
-    ("mesh", Fraction(1, 3), 0),
+    *((factor.form, factor.exponent, 0) for factor in _GRID_FACTORS),
     ("power", Fraction(0), 1),
     ("power", Fraction(1), 1),
 )

@@ -225,6 +225,7 @@ def holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:
             yield column >= values[kept]
 
 
+_UNEVEN = 1.1  # work of the node with the most over the mean: what is below may be whole rows of a small grid
 PER_ROUND = ("regular_bytes", "regular_messages", "comm_bytes", "messages", "work_flops")
 _BY_CHANCE = 0.01  # relative error above which rounds follow no formula
 
@@ -247,7 +248,7 @@ def fit_observations(
         )
     used = cast(tuple[Family, ...], tuple(families) or FAMILIES)
     laws = tuple(_law(seen, metric, used) for metric in dict.fromkeys(found))
-    laws = laws if metrics else (*laws, *_laws_per_round(seen, laws, used))
+    laws = laws if metrics else (*laws, *_laws_per_round(seen, laws, used), *_laws_of_imbalance(seen))
     files = [p / TABLE_FILE if p.is_dir() else p for p in inputs]
     files = [p.parent / TABLE_FILE if p.name == STATE_FILE else p for p in files]
     made = collect_provenance(
@@ -294,3 +295,14 @@ def _laws_per_round(seen: Observations, laws: Sequence[Law], families: tuple[Fam
         )
         share = replace(seen, metrics={metric: seen.metrics[metric] / most[place.ravel()]})
         yield replace(_law(share, metric, families), metric=f"{metric}_per_round", notes=(warning,))
+
+
+def _laws_of_imbalance(seen: Observations) -> Iterator[Law]:
+    """Laws in p of what of the imbalance is there at all sizes; none where larger problems are even."""
+    for metric in filter(seen.knows, ("imbalance", "regular_imbalance")):
+        x, names, y = seen.of(metric)
+        nodes, place = np.unique(x[:, names.index(NODES)], return_inverse=True)
+        least = np.full(len(nodes), np.inf)
+        np.minimum.at(least, place.ravel(), y)
+        if len(nodes) > 1 and least.max() > _UNEVEN:
+            yield fit_law(nodes[:, None], (NODES,), least, metric=metric, families=("lattice",))

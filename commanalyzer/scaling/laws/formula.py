@@ -9,8 +9,10 @@ as many bytes, so a name is a reading of the formula, not a finding about the pr
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ COMMUNICATION = frozenset(
 )
 _LEAST_SHARE = 0.05  # of the value at the largest point: smaller terms do not name a law
 _HALF, _THIRD = Fraction(1, 2), Fraction(1, 3)
+_OF_BLOCK: Mapping[Form, str] = {"sides": "neighbours", "faces": "faces", "edges": "edges or corners"}
 # By dimensions that are cut, then by the power of the size.
 _CUTS: Mapping[int, Mapping[Fraction, str]] = {
     1: {
@@ -58,6 +61,8 @@ def _leading(formula: Formula, largest: Floats) -> list[Term]:
 def _term_name(term: Term, node: int, is_communication: bool) -> str:
     nodes = next((f for f in term if f.parameter == node), None)
     sizes = [f for f in term if f.parameter != node]
+    if nodes is not None and nodes.form in _OF_BLOCK:
+        return f"{_OF_BLOCK[nodes.form]} of the busiest {nodes.exponent.denominator}-D block"
     found = _communication_name(nodes, sizes) if is_communication and nodes is not None else ""
     return found or _growth_name(nodes, sizes)
 
@@ -125,9 +130,8 @@ def law_text(law: Law) -> str:
 def law_python(law: Law) -> str:
     """Source of a function of the parameters; standard library only, but for laws of process grids."""
     body = formula_text(law.formula, law.parameters, PYTHON)
-    lines = (
-        ["from commanalyzer.scaling.laws.terms import most_cubic_grid"] if "most_cubic_grid" in body else []
-    )
+    used = [name for name in ("OF_GRIDS", "most_cubic_grid") if name in body]
+    lines = [f"from commanalyzer.scaling.laws.terms import {', '.join(used)}"] if used else []
     lines += ["import math", ""] if "math." in body else []
     name = "".join(c if c.isalnum() or c == "_" else "_" for c in law.metric)
     name = name if name and not name[0].isdigit() else f"law_{name}"
@@ -156,7 +160,8 @@ class Style(NamedTuple):
 
     Templates may name the parameter ``x``, its exponent ``a`` and that of its logarithm ``b``, ``power`` and
     ``inverse`` (x^a, 1/x^a), ``large`` and ``small`` (the larger of x^a and x), and of a grid the number of
-    dimensions ``d``, ``extents`` (their sum) and ``shares`` (the sum of the inverse ones).
+    dimensions ``d``, ``extents`` (their sum), ``shares`` (the sum of the inverse ones), and of its busiest
+    ``block`` the borders (``block_latex``).
     """
 
     times: str
@@ -175,7 +180,7 @@ TEXT = Style(
     {
         "grid": "({extents} - {d})", "mesh": "{x} ({d} - {shares})", "pairs": "({large} - {small})",
         "rise": "({power} - 1)", "fall": "(1 - 1/{power})", "base": "{a}^{x}",
-        "gather": "({x} - 1) (1 - exp(-{a}/{x}))",
+        "gather": "({x} - 1) (1 - exp(-{a}/{x}))", **dict.fromkeys(_OF_BLOCK, "{block}"),
     },
 )  # fmt: skip
 LATEX = Style(
@@ -185,6 +190,7 @@ LATEX = Style(
         "grid": r"\left(\sum_{{i=1}}^{{{d}}} q_i - {d}\right)", "pairs": "({large} - {small})",
         "mesh": r"{x} \sum_{{i=1}}^{{{d}}} (1 - 1/q_i)", "rise": "({power} - 1)", "fall": "(1 - {inverse})",
         "base": "{a}^{{{x}}}", "gather": r"({x} - 1)\,(1 - e^{{-{a}/{x}}})",
+        **dict.fromkeys(_OF_BLOCK, "{block_latex}"),
     },
 )  # fmt: skip
 PYTHON = Style(
@@ -194,6 +200,7 @@ PYTHON = Style(
         "grid": "(sum(most_cubic_grid(round({x}), {d})) - {d})", "pairs": "abs({x} - {power})",
         "mesh": "sum({x} * (1 - 1 / q) for q in most_cubic_grid(round({x}), {d}))", "rise": "({power} - 1)",
         "fall": "(1 - {inverse})", "base": "{a} ** ({x})", "gather": "({x} - 1) * (1 - math.exp(-{a} / {x}))",
+        **{form: f"OF_GRIDS['{form}'](most_cubic_grid(round({{x}}), {{d}}))" for form in _OF_BLOCK},
     },
 )  # fmt: skip
 
@@ -224,11 +231,25 @@ def _factor(factor: Factor, x: str, style: Style) -> str:
         parts = (_power(x, a, style) if a else "", log if factor.log_exponent else "")
         return style.times.join(filter(None, parts))
     large, small = (_power(x, e, style) for e in sorted((a, Fraction(1)), reverse=True))
+    block = _borders_text(factor.form, d, x)
     return style.forms[factor.form].format(
         x=x, a=style.decimal(float(a)), d=d, power=_power(x, a, style), inverse=_power(x, -a, style),
         large=large, small=small, extents=" + ".join(f"q{i + 1}" for i in range(d)),
         shares=" - ".join(f"1/q{i + 1}" for i in range(d)),
+        block=block, block_latex=re.sub(r"([bq])(\d)", r"\1_\2", block).replace("min", r"\min"),
     )  # fmt: skip
+
+
+def _borders_text(form: Form, dimensions: int, x: str) -> str:
+    """``(b1/q2 + b2/q1)``: faces of a block in the domain's, where b = min(q - 1, 2); all of its borders."""
+    if dimensions == 1:
+        return f"min({x} - 1, 2)"
+    parts = []
+    for met in combinations(range(1, dimensions + 1), 2 if form == "edges" else 1):
+        along = [f"q{i}" for i in range(1, dimensions + 1) if i not in met and form != "sides"]
+        over = f"/({' '.join(along)})" if len(along) > 1 else "".join(f"/{q}" for q in along)
+        parts.append(" ".join(f"b{i}" for i in met) + over)
+    return f"({' + '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def _power(x: str, exponent: Fraction, style: Style) -> str:
@@ -238,10 +259,13 @@ def _power(x: str, exponent: Fraction, style: Style) -> str:
 
 def grid_note(formula: Formula) -> str:
     """What q1, q2, ... mean, where a formula has them."""
-    found = sorted({f.exponent.denominator for t in formula.terms for f in t if f.form in ("grid", "mesh")})
+    used = {(f.form, d) for f in chain(*formula.terms) if f.is_of_grid(d := f.exponent.denominator) and d > 1}
+    found = sorted({d for _, d in used})
     grids = " or ".join(" x ".join(f"q{i + 1}" for i in range(d)) for d in found)
     twelve = " or ".join(" x ".join(map(str, most_cubic_grid(12, d))) for d in found)
-    return f"{grids}: the most cubic grid of p nodes, for p = 12 {twelve}" if found else ""
+    borders = any(form in _OF_BLOCK for form, _ in used)
+    more = "; b1: min(q1 - 1, 2), neighbours of the busiest block along q1" if borders else ""
+    return f"{grids}: the most cubic grid of p nodes, for p = 12 {twelve}{more}" if found else ""
 
 
 def accuracy_text(formula: Formula) -> str:

@@ -2,7 +2,8 @@
 
 The model is that of :mod:`commanalyzer.machine.roofline.bound`: bytes, messages, rounds and collectives of
 the busiest node and of the mean node (:data:`commanalyzer.machine.roofline.traffic.SUMMARY`), each from its
-law. Laws that are exact give what the bound of a result gives.
+law; the work of the busiest node where it is uneven (:func:`imbalance_at`). Laws that are exact give what the
+bound of a result gives.
 """
 
 from __future__ import annotations
@@ -124,15 +125,20 @@ def project(
     # By which ends of the bands efficiencies (middle, low, high) and times (low, high) follow.
     amounts = (work_flop, work_low, work_high)
     lacking = tuple(dict.fromkeys(f"add {law.lacks}" for law in (work, *known.values()) if law.lacks))
+    uneven = imbalance_at(laws, division, p)
     cases = [(amounts[i], traffic[k]) for i, k in ((0, 0), (1, 2), (2, 1), (1, 1), (2, 2))]
     unknown = (np.full(len(p), np.nan),) * 2
-    found = [_bounds(machine, p, *cases[0], needed)]
-    found += [unknown if lacking else _bounds(machine, p, *case, needed) for case in cases[1:]]
+    found = [_bounds(machine, p, *cases[0], needed, uneven)]
+    found += [unknown if lacking else _bounds(machine, p, *case, needed, uneven) for case in cases[1:]]
     memory = [law.predict(points) for law in laws if law.metric == "footprint_bytes"]
     # One node has nobody to talk to; the law need not say so.
     sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
     several = {name: np.ravel(value)[p > 1] for name, value in points.items()} if p[-1] > 1 else points
-    doubts = ((law.metric, doubt_text(law, several)) for law in (work, *known.values()))
+    doubts = [(law.metric, doubt_text(law, several)) for law in (work, *known.values())]
+    if (most := float(uneven.max())) > 1.0:
+        doubts.append(
+            ("imbalance", f"a node has up to {most:.3g} times the mean work, on more nodes at least")
+        )
     beyond = np.any([law.is_beyond(points) for law in (work, *known.values())], axis=0)
     return Projection(
         "weak" if weak_parameter else "strong", p, values, work_flop, sent[0], sent[1], sent[2],
@@ -152,17 +158,31 @@ def _bounds(
     work_flop: Floats,
     traffic: Mapping[str, Floats],
     needed: Sequence[str],
+    uneven: Floats,
 ) -> tuple[Floats, Floats]:
     """Efficiency and least time, seconds, float64[P] each, by the latency-aware bound."""
     efficiency, time_s = np.ones(len(nodes)), np.zeros(len(nodes))
     for i, p in enumerate(nodes.tolist()):  # one step per node count
         now = {name: float(traffic[name][i]) if p > 1 else 0.0 for name in needed if name in traffic}
         summary = {name: now[key] for name, key in zip(SUMMARY, needed[2:], strict=True) if key in now}
+        summary["imbalance"] = float(uneven[i])
         exchanged = summarised_traffic(p, now[needed[0]], now.get(needed[1], 0.0), summary)
         amount = max(float(work_flop[i]), 1.0)
         efficiency[i], times = latency_aware(amount, exchanged, network_at(machine, exchanged))
-        time_s[i] = times.computation_s + times.exposed_s
+        time_s[i] = times.computation_s + times.exposed_s + times.waiting_s
     return efficiency, time_s
+
+
+def imbalance_at(laws: Sequence[Law], division: Division, nodes: Index) -> Floats:
+    """float64[P], work of the node with the most over the mean; 1 without a law, which even work has none of.
+
+    On more nodes than were analysed it is that on the most: the growth of an imbalance is not known.
+    """
+    law = next((law for law in laws if law.metric == f"{_PREFIX[division]}imbalance"), None)
+    if law is None:
+        return np.ones(len(nodes))
+    known = dict(zip(law.parameters, law.highest, strict=True)).get(NODES, np.inf)
+    return np.clip(law.predict({NODES: np.minimum(nodes, known)}), 1.0, nodes)
 
 
 def _grown(work: Law, sizes: Mapping[str, float], parameter: str, nodes: Index) -> Floats:

@@ -15,6 +15,9 @@ pairs      |x - x^a|                                neighbours on a square (a = 
                                                     all pairs of nodes (2)
 gather     (x - 1) (1 - exp(-a / x))                other parts that read a value with a readers at random
 mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)      neighbours on the most cubic grid (a = 1/d)
+sides      b_1 + ... + b_d, b_i = min(q_i - 1, 2)   neighbours of the busiest block of such a grid
+faces      (b_1 q_1 + ... + b_d q_d) / x            its faces between blocks, those of the domain being 1
+edges      sum of b_i b_j q_i q_j / x, i < j        where two such faces meet: edges, in a plane corners
 base       a^x                                      exhaustive searches; the base cannot be fitted
 =========  =======================================  ==================================================
 """
@@ -26,6 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -33,7 +37,7 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 NODES = "p"  # the name of the node count
-Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base"]
+Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "sides", "faces", "edges", "gather", "base"]
 _RARITY: Mapping[Form, float] = {
     "power": 0.0,
     # Grids exist for every p, roots for some: where data cannot tell, the former can be programmed.
@@ -41,6 +45,9 @@ _RARITY: Mapping[Form, float] = {
     "rise": 0.3,
     "fall": 0.3,
     "mesh": 0.4,
+    "sides": 0.4,
+    "faces": 0.4,
+    "edges": 0.4,
     "pairs": 0.5,
     "gather": 0.8,
     "base": 1.0,
@@ -54,17 +61,15 @@ class Factor:
 
     parameter: int  # its index
     form: Form  # see the module
-    exponent: Fraction  # a; of a grid and a mesh 1/d; of a gather the mean number of readers; a base
+    exponent: Fraction  # a; of grids 1/d; of a gather the mean number of readers; a base
     log_exponent: int = 0  # b, 0 except for ``power``
     shift: int = 0  # c, likewise
 
     def __call__(self, x: Floats) -> Floats:
         """float64 of the shape of ``x``: the function at the values ``x`` > 0 of its parameter."""
         a = float(self.exponent)
-        if self.form == "grid":
-            return grid_cuts(x, self.exponent.denominator)
-        if self.form == "mesh":
-            return mesh_neighbours(x, self.exponent.denominator)
+        if self.form in OF_GRIDS:
+            return of_grids(self.form, x, self.exponent.denominator)
         if self.form == "gather":
             return -(x - 1) * np.expm1(-a / x)
         if self.form == "pairs":
@@ -94,7 +99,7 @@ class Factor:
 
     def is_of_grid(self, dimensions: int) -> bool:
         """A function of the extents of grids with so many dimensions."""
-        return self.form in ("grid", "mesh") and self.exponent.denominator == dimensions
+        return self.form in OF_GRIDS and self.exponent.denominator == dimensions
 
     def __hash__(self) -> int:
         """Of the fields, without the slow hash of a fraction: fits hash a million factors."""
@@ -134,22 +139,26 @@ def term_complexity(term: Term, grid: int = 0) -> float:
     return sum((factor.complexity for factor in term if not factor.is_of_grid(grid)), 0.0)
 
 
-def grid_cuts(nodes: Floats, dimensions: int) -> Floats:
-    """Sum of the extents of the most cubic grid of each node count, less ``dimensions``.
-
-    A mesh that is divided among such a grid is cut so often. For p = q^d it is d (q - 1).
-    """
-    return _of_grids(nodes, dimensions, lambda grid: float(sum(grid) - dimensions))
+def _faces(grid: Sequence[int]) -> list[int]:
+    """Faces between blocks along each dimension, of a block that has the most; p of them are the domain's."""
+    return [min(extent - 1, 2) * extent for extent in grid]
 
 
-def mesh_neighbours(nodes: Floats, dimensions: int) -> Floats:
-    """Pairs of neighbours on the most cubic grid of each node count, in one direction."""
-    return _of_grids(nodes, dimensions, lambda grid: sum(math.prod(grid) * (1 - 1 / q) for q in grid))
+# A mesh that is divided among q = (q_1, ..., q_d) nodes: cuts (d (q - 1) for p = q^d), pairs of neighbours in
+# one direction, and of the block with the most neighbours these, its faces, and where two of them meet.
+OF_GRIDS: Mapping[Form, Callable[[tuple[int, ...]], float]] = {
+    "grid": lambda q: sum(q) - len(q),
+    "mesh": lambda q: sum(math.prod(q) * (1 - 1 / extent) for extent in q),
+    "sides": lambda q: sum(min(extent - 1, 2) for extent in q),
+    "faces": lambda q: sum(_faces(q)) / math.prod(q),
+    "edges": lambda q: sum(a * b for a, b in combinations(_faces(q), 2)) / math.prod(q),
+}
 
 
-def _of_grids(nodes: Floats, dimensions: int, of_grid: Callable[[tuple[int, ...]], float]) -> Floats:
+def of_grids(form: Form, nodes: Floats, dimensions: int) -> Floats:
+    """float64 of the shape of ``nodes``: one of :data:`OF_GRIDS`, of the most cubic grids."""
     distinct, inverse = np.unique(np.floor(nodes + _WHOLE).astype(np.int64), return_inverse=True)
-    values = [of_grid(most_cubic_grid(count, dimensions)) for count in distinct.tolist()]
+    values = [float(OF_GRIDS[form](most_cubic_grid(count, dimensions))) for count in distinct.tolist()]
     return np.array(values)[inverse.reshape(np.shape(nodes))]
 
 

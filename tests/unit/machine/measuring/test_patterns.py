@@ -66,11 +66,6 @@ def test_rank_counts() -> None:
     assert rank_counts(12) == (2, 4, 8, 12)
 
 
-def test_impossible_patterns_are_refused() -> None:
-    with pytest.raises(ValueError, match="found 1 and 5"):
-        random_rings(1, 5, seed=0)
-
-
 TIMES_S = np.array([[1.5e-6, np.nan], [2.0, 3.25e-7]])
 
 
@@ -106,8 +101,3 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(MachineModelError) as caught:
         read_samples(path)
     assert str(path) in caught.value.where
-
-
-def test_series_have_ranks_and_repetitions() -> None:
-    with pytest.raises(ValueError, match=r"\(2,\)"):
-        Series("matching", 2, 8, 1, np.zeros(2))

@@ -77,15 +77,6 @@ def test_reductions_take_trees_or_the_measured_time() -> None:
     assert eight.times.binds == "collectives"
 
 
-def test_busiest_node() -> None:
-    # 0 sends 30 kB to each of three others: 90 us, where the mean node would take 22.5 us
-    fan = np.zeros((4, 4), dtype=np.int64)
-    fan[0, 1:] = 30_000
-    (_, four) = scaling_bound(1_000_000, [("fan", sample_communication(fan))], MACHINE).points
-    assert four.times.transfer_s == pytest.approx(90e-6)
-    assert four.paper_efficiency == pytest.approx(1 / 1.09)
-
-
 def test_random_partners_get_less_than_a_link_carries() -> None:
     # Links carry 1 GB/s (two nodes alone) but eight nodes with random partners only 0.1 GB/s each.
     machine = MACHINE.updated(bandwidth=Parameter(1e8, "B/s", curve=Curve((2.0, 8.0), (), (1e9, 1e8))))

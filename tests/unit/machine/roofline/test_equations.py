@@ -15,7 +15,6 @@ from commanalyzer.foundation.quantities import (
 )
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter
 from commanalyzer.machine.roofline import equations
-from commanalyzer.machine.roofline.equations import collective_rounds
 
 
 def test_equations_1_3_and_5() -> None:
@@ -83,8 +82,3 @@ def test_machine_bound_reads_curves() -> None:
     # B_c(4) = 2 GB/s, half way between, is what random partners get
     reading = equations.bandwidth_at(machine, 4)
     assert reading is not None and reading.value == pytest.approx(2e9)
-
-
-@pytest.mark.parametrize(("partners", "rounds"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (63, 6)])
-def test_binomial_tree(partners: int, rounds: int) -> None:
-    assert collective_rounds(partners) == rounds

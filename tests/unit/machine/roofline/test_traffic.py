@@ -68,13 +68,6 @@ def test_hubs_are_trees_that_wait_only_where_the_result_is_spread() -> None:
     assert node_traffic(_star(0, 10)).collective_rounds == 0
 
 
-def test_one_node() -> None:
-    traffic = node_traffic(sample_communication([[0]], [[0]]))
-    assert traffic.mean_message_bytes is None
-    assert traffic.crossing_bytes == 0.0
-    assert traffic.node_bytes.tolist() == [0.0, 0.0]
-
-
 THROUGHPUT = Parameter(1e9, "Flop/s")
 
 

@@ -135,16 +135,6 @@ def test_rounds_follow_each_other() -> None:
 
 
 @needs_simgrid
-def test_two_messages_share_the_link_of_their_receiver() -> None:
-    platform = make_platform("star", 3, LINK)
-    schedule = make_schedule(
-        sample_communication([[0, 0, 10**6], [0, 0, 10**6], [0] * 3], [[0, 0, 1], [0, 0, 1], [0] * 3])
-    )
-    found_s = replayed_time(schedule, [0.0] * 3, platform, TIMEOUT_S)
-    assert found_s == pytest.approx(2e-6 + 2e6 / 1e9, rel=1e-3)
-
-
-@needs_simgrid
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("sends", [True, False])
 def test_a_node_moves_what_a_link_carries_in_one_direction(topology: str, sends: bool) -> None:

@@ -183,13 +183,6 @@ def test_parts_keep_their_numbers_where_nothing_is_gained() -> None:
     assert best_relabelling(same, same).order.tolist() == [0, 1, 2]
 
 
-def test_disjoint_and_empty_matrices() -> None:
-    none = np.zeros((2, 2), dtype=np.int64)
-    some = np.array([[0, 7], [0, 0]])
-    assert best_relabelling(none, none).agreement == 1.0
-    assert best_relabelling(none, some).agreement == 0.0
-
-
 # R = 1 GFlop/s, B_c = 1 GB/s, no latency
 MACHINE = sample_machine(bandwidth=1e9, throughput=1e9, latency=1e-6)
 

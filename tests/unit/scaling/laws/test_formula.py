@@ -21,6 +21,9 @@ EVERYTHING = law(
     (3.0, (factor(0, "fall", "1/2"),)),
     (1.0, (factor(0, "pairs", "2"),)),
     (4.0, (factor(0, "mesh", "1/3"),)),
+    (9.0, (factor(0, "sides", "1"),)),
+    (6.0, (factor(0, "faces", "1/3"),)),
+    (7.0, (factor(0, "edges", "1/2"),)),
     (16.0, (factor(0, "gather", "3/2"), factor(1))),
     (-5.0, ()),
 )

@@ -2,10 +2,13 @@
 
 import re
 from dataclasses import replace
+from io import StringIO
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.foundation.errors import EXIT_USER_ERROR, ConfigError, FitError, MachineModelError
@@ -14,9 +17,17 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.machine.roofline.bound import scaling_bound
 from commanalyzer.machine.roofline.traffic import node_traffic
 from commanalyzer.report.machine import machine_line
-from commanalyzer.report.scaling.laws_text import advice_lines, curve_arrays, size_text
+from commanalyzer.report.scaling.laws_text import (
+    advice_lines,
+    curve_arrays,
+    project_laws,
+    show_projection,
+    size_text,
+)
+from commanalyzer.scaling.allocations.workload import LawsWorkload, Ranks
+from commanalyzer.scaling.laws.data import Observations
 from commanalyzer.scaling.laws.document import LawsDocument, load_laws, save_laws
-from commanalyzer.scaling.laws.fit import fit_law
+from commanalyzer.scaling.laws.fit import fit_law, fit_observations
 from commanalyzer.scaling.laws.law import Law
 from commanalyzer.scaling.laws.projection import advise, project
 from tests.samples import sample_machine
@@ -68,6 +79,7 @@ def _stencil(rows: int, columns: int, rounds: int) -> Communication:
 
 def _exact_laws(work: int, traffic: Communication, prefix: str) -> tuple[Law, ...]:
     values = node_traffic(traffic).summary() | {
+        "imbalance": 1.7,
         "bytes" if prefix else "comm_bytes": float(traffic.total_bytes),
         "messages": float(traffic.total_messages),
     }
@@ -90,7 +102,7 @@ def test_exact_laws_give_the_bound(grid: tuple[int, int], known: tuple[str, ...]
     machine = MachineParameters(bandwidth=MACHINE.bandwidth, throughput=MACHINE.throughput)
     machine = machine.updated(**{name: _FULL[name] for name in known})
     traffic, work = _stencil(*grid, rounds=30), 200_000_000
-    point = scaling_bound(work, [("x", traffic)], machine).points[-1]
+    point = scaling_bound(work, [("x", traffic)], machine, imbalances=[1.7]).points[-1]
     found = project(_exact_laws(work, traffic, prefix), machine, (point.num_nodes,), {})
     assert found.missing == ()
     for values in (found.efficiency, found.efficiency_low, found.efficiency_high):
@@ -110,14 +122,6 @@ def test_published_machines_have_a_latency_with_its_source(name: str) -> None:
     assert ("assumed latency" in said) == (latency.source == "assumed")
 
 
-def test_plain_blocks_have_laws_of_their_own() -> None:
-    blocks = law("regular_bytes", (640.0, (factor(0, "rise", "1/2"), factor(1))))
-    found = project((HALO, WORK, blocks), MACHINE, (64,), SIZE, division="regular")
-    assert found.comm_bytes.tolist() == pytest.approx([4480e3])
-    with pytest.raises(FitError, match="expected a law of regular_bytes"):
-        project((HALO, WORK), MACHINE, (64,), SIZE, division="regular")
-
-
 def test_an_uncertain_law_gives_a_band() -> None:
     unsure = law("comm_bytes", (320.0, (factor(0, "rise", "1/2"), factor(1))), error=0.1)
     found = project((unsure, WORK), MACHINE, (64,), SIZE)
@@ -130,6 +134,38 @@ def test_an_uncertain_law_gives_a_band() -> None:
     assert lacking.time_s == found.time_s and np.isnan(lacking.efficiency_low).all()
     assert curve_arrays(lacking)["efficiency_high"] == [None]
     assert curve_arrays(lacking)["runs_to_add"] == ["add n = 48"]
+
+
+def test_uneven_work_sets_the_pace() -> None:
+    """Of p equal slabs of a triangle the one with the longest rows has 2 - 1/p times the mean."""
+    p, n = (axis.ravel() for axis in np.meshgrid([2.0, 4.0, 8.0, 16.0, 32.0], [80.0, 160.0, 320.0, 640.0]))
+    metrics = {"comm_bytes": 0 * p, "messages": 0 * p, "work_flops": 1000 * n**2, "imbalance": 2 - 1 / p}
+    metrics["regular_imbalance"] = 1 + p / n  # rows of a small grid: none on a large one
+    laws = fit_observations(Observations(("n", "p"), np.stack((n, p), axis=1), metrics)).laws
+    assert [law.metric for law in laws if "imbalance" in law.metric] == ["imbalance"]
+    nodes, slowest = np.array([1, 8, 1024]), np.array([1, 2 - 1 / 8, 2 - 1 / 32])  # on more nodes, at least
+    found = project(laws, MACHINE, nodes.tolist(), SIZE)
+    assert found.time_s == pytest.approx(1e9 / 1e10 / nodes * slowest, rel=1e-6)
+    assert "imbalance: a node has up to 1.97 times the mean work, on more nodes at least" in found.doubts
+    for count, share in zip(nodes.tolist(), slowest.tolist(), strict=True):
+        demand = LawsWorkload("triangle", laws, SIZE, 1.0).demand(count, 1, Ranks())
+        assert demand is not None and demand.work_flop == pytest.approx(1e9 * share, rel=1e-6)
+
+
+def test_what_the_data_cannot_tell_is_said_where_it_matters() -> None:
+    """On square numbers of nodes q1 + q2 - 2 is 2 (sqrt(p) - 1); on 26 = 13 x 2 it is 13, not 8.2."""
+    x = np.array(list(product((4.0, 9.0, 16.0, 25.0, 36.0), (16.0, 24.0, 32.0, 48.0, 64.0))))
+    halo = fit_law(x, ("p", "n"), 32 * x[:, 1] * (np.sqrt(x[:, 0]) - 1), metric="comm_bytes")
+    for nodes, doubts in (((1, 4, 100), 0), ((1, 4, 26), 1)):
+        report = project_laws(
+            LawsDocument("x", (halo, WORK), {}), MACHINE, nodes, SIZE,
+            weak="", division=None, efficiency=0.8, deadline_s=None, cores=1,
+        )  # fmt: skip
+        show_projection(report, Console(file=(text := StringIO()), width=300))
+        said = [line for line in text.getvalue().splitlines() if "cannot tell" in line]
+        assert len(said) == len(report.curves[0].doubts) == doubts
+    assert "16 n (q1 + q2 - 2)" in said[0] and "32 n (sqrt(p) - 1)" in said[0]
+    assert "131,169 to 208,000 at p = 26, n = 1000" in said[0]
 
 
 def test_advice_by_hand() -> None:
@@ -188,9 +224,3 @@ def test_what_is_missing_is_said() -> None:
     constant = law("work_flops", (5.0, ()), parameters=("n",))
     with pytest.raises(FitError, match="does not"):
         project((HALO, constant), MACHINE, NODES, SIZE, weak_parameter="n")
-
-
-def test_arrays_have_one_entry_per_node_count() -> None:
-    found = project((HALO, WORK), MACHINE, (64, 4, 4), SIZE)
-    assert found.nodes.tolist() == [4, 64]
-    assert np.shape(found.speedup) == (2,)

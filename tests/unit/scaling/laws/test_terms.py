@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from commanalyzer.scaling.laws.terms import Factor, Form, columns, grid_cuts, mesh_neighbours, most_cubic_grid
+from commanalyzer.scaling.laws.terms import Factor, Form, columns, most_cubic_grid
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,10 @@ from commanalyzer.scaling.laws.terms import Factor, Form, columns, grid_cuts, me
         ("pairs", "2", 0, 4032.0),
         ("mesh", "1/2", 0, 112.0),
         ("mesh", "1/3", 0, 144.0),
+        ("sides", "1", 0, 2.0),
+        ("faces", "1/3", 0, 6 / 16),
+        ("edges", "1/2", 0, 4.0),
+        ("edges", "1/3", 0, 12 / 4),
         ("gather", "8", 0, 63 * (1 - math.exp(-1 / 8))),
     ],
 )
@@ -33,7 +37,9 @@ def test_functions_at_64(form: Form, exponent: str, log: int, at_64: float) -> N
     assert factor(np.array([64.0]))[0] == pytest.approx(at_64, rel=1e-12)
 
 
-@pytest.mark.parametrize("form", ["rise", "fall", "grid", "pairs", "mesh", "gather"])
+@pytest.mark.parametrize(
+    "form", ["rise", "fall", "grid", "pairs", "mesh", "sides", "faces", "edges", "gather"]
+)
 def test_one_node_has_nobody_to_talk_to(form: Form) -> None:
     assert Factor(0, form, Fraction(1, 2))(np.array([1.0]))[0] == 0.0
 
@@ -50,13 +56,6 @@ def test_one_node_has_nobody_to_talk_to(form: Form) -> None:
 )
 def test_most_cubic_grids(nodes: int, square: tuple[int, ...], cube: tuple[int, ...]) -> None:
     assert (most_cubic_grid(nodes, 2), most_cubic_grid(nodes, 3)) == (square, cube)
-
-
-def test_cuts_and_neighbours_of_the_grid_of_twelve_nodes() -> None:
-    nodes = np.array([12.0, 1.0, 12.0])
-    assert grid_cuts(nodes, 2).tolist() == [5.0, 0.0, 5.0]
-    # 4 x 3 nodes have 3 * 3 + 4 * 2 pairs of neighbours.
-    assert mesh_neighbours(nodes, 2) == pytest.approx([17.0, 0.0, 17.0])
 
 
 def test_columns_are_products() -> None:

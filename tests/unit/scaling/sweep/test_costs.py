@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.scaling.sweep import executors
-from commanalyzer.scaling.sweep.executors import Spent, StageClock, division_costs, stage_costs, warm_up
+from commanalyzer.scaling.sweep.executors import Spent, StageClock, division_costs, stage_costs
 from commanalyzer.scaling.sweep.table import table_lines
 from tests.samples import sample_decomposition, sample_result
 
@@ -88,7 +88,3 @@ def test_what_a_programmer_would_write_stands_beside_the_best() -> None:
     assert with_blocks["regular_messages"] == blocks.communication.total_messages
     (without,) = table_lines(sample_result(best, refined), {"n": "8"})
     assert without["regular_method"] == best.method  # nothing else can be written
-
-
-def test_kernels_are_warm() -> None:
-    assert warm_up() == 1

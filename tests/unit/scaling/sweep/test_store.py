@@ -1,5 +1,4 @@
 import multiprocessing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,8 +136,3 @@ def test_drafts_of_killed_processes_go(directory: store.SweepDirectory) -> None:
     left = {path.name for path in directory.results.iterdir()}
     assert left == {".no-input", "0008-0.cmz", "0008-0.json"}
     assert list(directory.path.glob(".*.tmp")) == []
-
-
-def test_an_outcome_without_records_has_an_empty_table(directory: store.SweepDirectory) -> None:
-    outcome = store.SweepOutcome(directory.path, replace(plan(), points=()), ())
-    assert len(outcome.table) == 0 and outcome.is_complete
