@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 _ROOMS = {
-    "checking": ("counting", "validation"),
+    "checking": ("counting",),
     "division": ("decompose", "exact", "readings", "views"),
     "foundation": ("errors",),
     "kernels": ("composition", "features", "learning", "patterns", "tasks"),

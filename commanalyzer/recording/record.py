@@ -18,6 +18,7 @@ from commanalyzer.division.regular.rules import are_called, parse_rule, require_
 from commanalyzer.foundation.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
+from commanalyzer.foundation.quantities import format_percent
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, Operations, WorkWeights
 from commanalyzer.graph.build import build_store, weights_in_use
 from commanalyzer.graph.contraction.workspaces import (
@@ -52,7 +53,7 @@ from commanalyzer.recording.runtime import (
     require_success,
 )
 from commanalyzer.recording.trace import Trace, read_trace
-from commanalyzer.request import AnalysisRequest
+from commanalyzer.request import DEFAULT_IMBALANCE, AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
 
 _MOST_COPIED = 2  # recordings for workspaces that are filled by copies from others; each shows the next
@@ -324,6 +325,15 @@ def _uncounted(trace: Trace, table: SiteTable) -> Iterator[str]:
         yield (
             f"{times.sum()} comparisons of elements (most in {most}) only decide what is done next, as in a "
             "search or a sort: what they need of other nodes is not counted, so bytes may be too low"
+        )
+    flops = counted * np.array([block.flops for block in table.blocks[: len(counted)]], np.int64)
+    converging = flops * np.array([block.converges for block in table.blocks[: len(counted)]], np.bool_)
+    if converging.sum() > DEFAULT_IMBALANCE * flops.sum():
+        most = source_name(table.blocks[int(converging.argmax())].function)
+        share = format_percent(converging.sum() / flops.sum())
+        yield (
+            f"{share} of the floating-point operations (most in {most}) are in loops that what they compute "
+            "ends: all elements are taken to need as many iterations, so parts may be less even than is shown"
         )
 
 

@@ -290,6 +290,24 @@ def test_iterations_on_a_number_are_work_of_what_they_make(elements: int) -> Non
     assert any("times the mean work" in text for text in result.warnings) == (elements == 1)
 
 
+@pytest.mark.parametrize(
+    ("condition", "is_said"), [("k < 9", False), ("fabs(d) > 1e-9", True), ("k < 50 && d * d > 1e-9", True)]
+)
+def test_work_of_loops_that_end_by_what_they_compute_is_said(condition: str, is_said: bool) -> None:
+    text = f"""static double a[64], r[64];
+    int main(void) {{
+      for (int i = 0; i < 64; i++) a[i] = i * i + 1;
+      for (int i = 0; i < 64; i++) {{
+        double x = 1, d = 1;
+        for (int k = 0; {condition}; k++) {{ d = 0.5 * (a[i] / x - x); x += d; }}
+        r[i] = x;
+      }}
+      printf("%g", r[7]);
+    }}"""
+    warnings = analyse_text(text, nodes=PARTS).warnings
+    assert any("need as many iterations" in warning for warning in warnings) == is_said
+
+
 @pytest.mark.parametrize("levels", [2, 3])
 def test_levels_in_time_of_one_array_are_sent_one_after_the_other(levels: int) -> None:
     """One message per border and step, as of buffers that are swapped, the first level included."""

@@ -16,10 +16,15 @@ from tests.samples import sample_decomposition, sample_result
 
 RESULT = replace(
     sample_result(
-        sample_decomposition(2, pair_bytes=60_000),
-        sample_decomposition(2, pair_bytes=90_000, method="blocks", best=False),
-        sample_decomposition(2, pair_bytes=30_000, model="hpdc18"),
-        sample_decomposition(4, pair_bytes=60_000, bound=0.5),
+        *(
+            replace(each, imbalance=1.0)
+            for each in (
+                sample_decomposition(2, pair_bytes=60_000),
+                sample_decomposition(2, pair_bytes=90_000, method="blocks", best=False),
+                sample_decomposition(2, pair_bytes=30_000, model="hpdc18"),
+                sample_decomposition(4, pair_bytes=60_000, bound=0.5),
+            )
+        ),
         machine=MachineParameters("m", throughput=Parameter(1e9, "Flop/s", "measured")),
     ),
     work=WorkCounts(1_000_000, 0, 0, 0),

@@ -83,6 +83,7 @@ class BlockRecord:
     stores: int
     instructions: int
     steering: int = 0  # comparisons of elements that only decide what is executed
+    converges: bool = False  # in an innermost loop in another one, which ends by what it computes
 
 
 @dataclass(slots=True)

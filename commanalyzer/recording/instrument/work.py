@@ -150,7 +150,23 @@ def _record(values: FunctionValues, leader: str, parts: Sequence[Sequence[Instru
     instructions = [i for part in parts for i in part]
     flops, opcodes = sum(flops_of(i, values.calls) for i in instructions), [i.opcode for i in instructions]
     counts = flops, opcodes.count("load"), opcodes.count("store"), len(instructions)
-    return BlockRecord(values.function.name, leader, *counts)
+    return BlockRecord(values.function.name, leader, *counts, converges=_converges(values, leader))
+
+
+def _converges(values: FunctionValues, block: str) -> bool:
+    """Whether a block is in an innermost loop in another one that goes on by a comparison of numbers."""
+    header = values.cfg.innermost_loop.get(block, "")
+    loop, around = values.cfg.loops.get(header), {each.parent for each in values.cfg.loops.values()}
+    if loop is None or loop.parent is None or header in around:
+        return False
+
+    def inputs(name: str) -> list[str]:
+        return [n for n in _operands(values, name) if values.block_of(n) in loop.blocks]
+
+    exits = {block for block in loop.blocks if not loop.blocks.issuperset(values.cfg.successors[block])}
+    ends = (b.terminator for b in values.function.blocks if b.label in exits)
+    conditions = (o.text for end in ends for o in end.operands if o.text in values.definitions)
+    return any(values.definitions[n].instruction.opcode == "fcmp" for n in reached(conditions, inputs))
 
 
 _Place = tuple[str, int]  # block, and index of the instruction in it

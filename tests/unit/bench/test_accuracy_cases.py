@@ -100,7 +100,7 @@ def test_a_missing_file_of_cases_is_explained(tmp_path: Path) -> None:
 
 
 def test_every_run_of_the_tree_has_its_files_grids_and_excesses() -> None:
-    for workload in read_cases(ROOT / "workloads" / "validation.toml"):
+    for workload in read_cases(CASES):
         assert all(path.is_file() for path in (*workload.sources, *workload.mpi_sources))
         for arguments in workload.sizes:
             for p in workload.grids:
@@ -112,7 +112,7 @@ def test_every_run_of_the_tree_has_its_files_grids_and_excesses() -> None:
                 assert all(amount > 0 for amount in workload.excess_bytes(arguments, p).values())
 
 
-CASES = Path(__file__).resolve().parents[3] / "workloads" / "validation.toml"
+CASES = ROOT / "workloads" / "validation.toml"
 
 
 def name_and_arguments(case: Case) -> Sequence[tuple[CaseProgram, str]]:
