@@ -34,7 +34,7 @@ BUDGETS = {
     "recording": 10_564,
     "report": 6_930,
     "result": 2_531,
-    "scaling": 5_919,
+    "scaling": 5_920,
     ".": 766,
     "runtime_shim/include": 340,
     "runtime_shim/models": 1_212,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_062,
+    "tests": 41_064,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

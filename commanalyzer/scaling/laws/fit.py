@@ -23,7 +23,7 @@ from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.scaling.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, Observations
 from commanalyzer.scaling.laws.document import LawsDocument
 from commanalyzer.scaling.laws.families import exact_polynomials, subsets_of
-from commanalyzer.scaling.laws.law import Family, Formula, Law, require_points
+from commanalyzer.scaling.laws.law import UNPREDICTED, Family, Formula, Law, require_points
 from commanalyzer.scaling.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
 from commanalyzer.scaling.laws.selection import SIGNIFICANCE, Fitted, candidates_of, choose, constant
 from commanalyzer.scaling.laws.terms import NODES, Floats, along, columns, point_text
@@ -77,9 +77,7 @@ def fit_law(
         notes.append(f"several forms agree at all points; add {runs} to tell them apart")
     if found[0].loo_error > _BAD:
         error = f"{100 * found[0].loo_error:.0f} %"
-        notes.append(
-            f"no formula predicts these data (error {error}): more points, or points of another kind"
-        )
+        notes.append(f"{UNPREDICTED} (error {error}): more points, or points of another kind")
     return replace(Law.of_points(metric, names, found, x), notes=tuple(notes), lacks=lacks)
 
 

@@ -15,6 +15,7 @@ from commanalyzer.scaling.laws.terms import NODES, Floats, Term, columns
 
 Family = Literal["polynomial", "lattice", "pmnf", "power", "imported", "terms", "areas"]
 CONFIDENCE = 0.95
+UNPREDICTED = "no formula predicts these data"  # begins the note of a law that is none
 _MOST_NODES = 1_000_000_000  # the grids of more take long to find, and no machine has them
 
 

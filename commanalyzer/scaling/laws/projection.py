@@ -20,7 +20,7 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.roofline.bound import latency_aware
 from commanalyzer.machine.roofline.traffic import SUMMARY, network_at, summarised_traffic
 from commanalyzer.scaling.laws.formula import doubt_text
-from commanalyzer.scaling.laws.law import Law, law_of, require_whole
+from commanalyzer.scaling.laws.law import UNPREDICTED, Law, law_of, require_whole
 from commanalyzer.scaling.laws.regression import Index
 from commanalyzer.scaling.laws.terms import NODES, Floats
 
@@ -124,7 +124,8 @@ def project(
     traffic += [{name: ends[k] for name, ends in bands.items()} for k in (0, 1)]
     # By which ends of the bands efficiencies (middle, low, high) and times (low, high) follow.
     amounts = (work_flop, work_low, work_high)
-    lacking = tuple(dict.fromkeys(f"add {law.lacks}" for law in (work, *known.values()) if law.lacks))
+    used = (work, *known.values())
+    lacking = tuple(dict.fromkeys(f"add {law.lacks}" for law in used if law.lacks))
     uneven = imbalance_at(laws, division, p)
     cases = [(amounts[i], traffic[k]) for i, k in ((0, 0), (1, 2), (2, 1), (1, 1), (2, 2))]
     unknown = (np.full(len(p), np.nan),) * 2
@@ -134,12 +135,13 @@ def project(
     # One node has nobody to talk to; the law need not say so.
     sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
     several = {name: np.ravel(value)[p > 1] for name, value in points.items()} if p[-1] > 1 else points
-    doubts = [(law.metric, doubt_text(law, several)) for law in (work, *known.values())]
+    doubts = [(law.metric, note) for law in used for note in law.notes if note.startswith(UNPREDICTED)]
+    doubts += [(law.metric, doubt_text(law, several)) for law in used]
     if (most := float(uneven.max())) > 1.0:
         doubts.append(
             ("imbalance", f"a node has up to {most:.3g} times the mean work, on more nodes at least")
         )
-    beyond = np.any([law.is_beyond(points) for law in (work, *known.values())], axis=0)
+    beyond = np.any([law.is_beyond(points) for law in used], axis=0)
     return Projection(
         "weak" if weak_parameter else "strong", p, values, work_flop, sent[0], sent[1], sent[2],
         serial_s=found[0][0] * found[0][1] * p,

@@ -28,7 +28,7 @@ from commanalyzer.scaling.allocations.workload import LawsWorkload, Ranks
 from commanalyzer.scaling.laws.data import Observations
 from commanalyzer.scaling.laws.document import LawsDocument, load_laws, save_laws
 from commanalyzer.scaling.laws.fit import fit_law, fit_observations
-from commanalyzer.scaling.laws.law import Law
+from commanalyzer.scaling.laws.law import UNPREDICTED, Law
 from commanalyzer.scaling.laws.projection import advise, project
 from tests.samples import sample_machine
 from tests.unit.scaling.laws.samples import HALO, WORK, factor, law
@@ -130,7 +130,9 @@ def test_an_uncertain_law_gives_a_band() -> None:
     assert found.comm_bytes_high[0] == pytest.approx(2240e3 * (1 + 0.1 * student), rel=1e-6)
     assert found.efficiency_low[0] < found.efficiency[0] < found.efficiency_high[0]
     assert found.time_low_s[0] < found.time_s[0] < found.time_high_s[0]
-    lacking = project((replace(unsure, lacks="n = 48"), WORK), MACHINE, (64,), SIZE)
+    none = replace(unsure, lacks="n = 48", notes=("p was always 4", f"{UNPREDICTED} (error 51 %)"))
+    lacking = project((none, WORK), MACHINE, (64,), SIZE)
+    assert lacking.doubts == ("comm_bytes: no formula predicts these data (error 51 %)",)
     assert lacking.time_s == found.time_s and np.isnan(lacking.efficiency_low).all()
     assert curve_arrays(lacking)["efficiency_high"] == [None]
     assert curve_arrays(lacking)["runs_to_add"] == ["add n = 48"]
