@@ -25,10 +25,6 @@ from commanalyzer.scaling.laws.terms import Factor, Form, columns, most_cubic_gr
         ("pairs", "2", 0, 4032.0),
         ("mesh", "1/2", 0, 112.0),
         ("mesh", "1/3", 0, 144.0),
-        ("sides", "1", 0, 2.0),
-        ("faces", "1/3", 0, 6 / 16),
-        ("edges", "1/2", 0, 4.0),
-        ("edges", "1/3", 0, 12 / 4),
         ("gather", "8", 0, 63 * (1 - math.exp(-1 / 8))),
     ],
 )
