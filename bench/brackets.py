@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import commanalyzer as ca
-from bench.accuracy.cases import read_cases
+from bench.accuracy.cases import CASES_FILE, read_cases
 from bench.cases import ROOT
 from bench.sections import Document, Passage, markdown_text, show_document
 from commanalyzer.foundation.errors import CommAnalyzerError
@@ -47,7 +47,7 @@ def programs() -> Iterator[Program]:
         yield Program(kernel.name, (kernel.source,), tuple(map(str, kernel.sizes[0])))
     for path in sorted((ROOT / "workloads" / "decisions").glob("*.c")):
         yield Program(f"decisions/{path.stem}", (path,), region="solve")
-    for item in read_cases(ROOT / "workloads" / "validation.toml"):
+    for item in read_cases(CASES_FILE):
         if "decisions" not in item.sources[0].parts:
             yield Program(item.name, item.sources, item.sizes[0], item.region, item.flags)
 

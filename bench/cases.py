@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.accuracy.cases import read_cases
+from bench.accuracy.cases import CASES_FILE, read_cases
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +73,7 @@ def chosen(names: Iterable[str]) -> tuple[Case, ...]:
 
 def request_of(name: str, arguments: tuple[str, ...], nodes: tuple[int, ...] = (16,)) -> AnalysisRequest:
     """Analysis of a whole run, its output discarded."""
-    workload = next(w for w in read_cases(ROOT / "workloads" / "validation.toml") if w.name == name)
+    workload = next(w for w in read_cases(CASES_FILE) if w.name == name)
     compiler = CompilerOptions(flags=workload.flags)
     return AnalysisRequest(
         workload.sources,

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from bench.accuracy.cases import CaseProgram, read_cases
+from bench.accuracy.cases import CASES_FILE, CaseProgram, read_cases
 
-ROOT = Path(__file__).resolve().parents[1]
-CASES_FILE = ROOT / "workloads" / "validation.toml"
 LEAST_POINTS = 2  # along each divided direction of a part
 SMALLER = 64  # the problem of the prediction is so many times as large as the largest one fitted
 

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.accuracy.cases import read_cases
+from bench.accuracy.cases import CASES_FILE, read_cases
 from bench.accuracy.document import validation_document
 from bench.accuracy.run import CaseSelection, ablate, selected, validate, versions
 from bench.document import show_and_write
 from commanalyzer.cli.parameters.output import shown_progress
-from commanalyzer.foundation.errors import CommAnalyzerError
+from commanalyzer.foundation.errors import CommAnalyzerError, ConfigError
 from commanalyzer.foundation.files import require_writable
 from commanalyzer.request import node_counts
 
@@ -35,14 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--nodes", default="", help="numbers of processes: 4,8 (default: all)")
     parser.add_argument("--quick", action="store_true", help="the smallest sizes, on 4 or 8 processes")
     parser.add_argument("--ablation", action="store_true", help="leave out one rule after the other, too")
-    parser.add_argument(
-        "--cases", type=Path, default="workloads/validation.toml", help="default: %(default)s"
-    )
+    parser.add_argument("--cases", type=Path, default=CASES_FILE, help="default: workloads/validation.toml")
     parser.add_argument("--jobs", type=int, default=1, help="cases side by side (default: %(default)s)")
     parser.add_argument("-o", "--output", type=Path, help="Markdown file to write (default: none)")
     options = parser.parse_args(words)
     try:
-        names = tuple(filter(None, options.workloads.split(",")))
+        if options.jobs < 1:
+            raise ConfigError(f"expected --jobs of 1 or more, found {options.jobs}")
+        names = tuple(filter(None, map(str.strip, options.workloads.split(","))))
         selection = CaseSelection(names, node_counts(options.nodes) if options.nodes else (), options.quick)
         found = read_cases(options.cases)
         selected(found, selection)
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         made_by = shlex.join(["python", "-m", "bench.accuracy", *words])
         show_and_write(validation_document(rows, left_out, made_by, versions()), options.output)
     except CommAnalyzerError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {error.text}\n")
         return 1
     return 0
 

@@ -24,6 +24,8 @@ from commanalyzer.foundation.documents import Fields, parse_toml, reading, typed
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import Bool, HomeKind, Int32, Int64, ValueGraph, sink_of_source
 
+CASES_FILE = Path(__file__).resolve().parents[2] / "workloads" / "validation.toml"
+
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from bench.accuracy import run
 from bench.accuracy.__main__ import main
-from bench.accuracy.cases import CaseProgram, read_cases
+from bench.accuracy.cases import CASES_FILE, CaseProgram, read_cases
 from bench.accuracy.run import build_mpi
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.recording.record import record
@@ -17,12 +17,11 @@ from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.native import ROOT
 
-CASES = ROOT / "workloads" / "validation.toml"
 WORD = theory.WORD_BYTES
 
 
 def entry(name: str) -> CaseProgram:
-    return next(item for item in read_cases(CASES) if item.name == name)
+    return next(item for item in read_cases(CASES_FILE) if item.name == name)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theor
 
 def test_hydro3d_is_read_as_its_mpi_program_divides_it(tmp_path: Path) -> None:
     """Forces of nodes are set to zero and summed twice, and yet arrays."""
-    (workload, _), nodes = [item for item in read_cases(CASES) if item.name == "hydro3d"], 8
+    (workload, _), nodes = [item for item in read_cases(CASES_FILE) if item.name == "hydro3d"], 8
     arguments = workload.sizes[0]
     build_mpi(workload.mpi_sources, tmp_path / "mpi", workload.flags)
     counted = run.counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
@@ -60,8 +59,7 @@ def test_hydro3d_is_read_as_its_mpi_program_divides_it(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_markdown(tmp_path: Path) -> None:
-    options = ["--workloads", "fem2d", "--quick", "--cases", str(CASES)]
-    assert main([*options, "-o", str(tmp_path / "ACCURACY.md")]) == 0
+    assert main(["--workloads", "fem2d", "--quick", "-o", str(tmp_path / "ACCURACY.md")]) == 0
     markdown = (tmp_path / "ACCURACY.md").read_text(encoding="utf-8")
     line = next(x for x in markdown.splitlines() if x.startswith("| fem2d | 16 5 permuted | 2x2 | 4 |"))
     # 2 D words per step, D = (N + q)^2 - (N + 1)^2, and what the data file says beside them.
@@ -73,7 +71,7 @@ def test_the_command_writes_markdown(tmp_path: Path) -> None:
 
 
 def test_a_case_that_fails_is_named_and_does_not_end_the_others(tmp_path: Path) -> None:
-    text = CASES.read_text(encoding="utf-8").replace('"', '"', 1)
+    text = CASES_FILE.read_text(encoding="utf-8")
     start = text.index('[[workload]]\nname = "spmv"')
     block = text[start : text.index("[[workload]]", start + 1)].replace(
         '"512 banded 9 10", "128 dense 1 5", "512 random 8 10"', '"512 diagonal 9 10", "64 banded 3 2"'
@@ -91,13 +89,17 @@ def test_a_case_that_fails_is_named_and_does_not_end_the_others(tmp_path: Path) 
     ("options", "message"),
     [
         (["--workloads", "heat3d"], "expected workloads of"),
+        (["--workloads", "cg, heat3d"], "found heat3d"),
         (["--nodes", "3"], "none that fits"),
+        (["--jobs", "0"], "expected --jobs of 1 or more, found 0"),
+        (["--cases", "none.toml"], "name the file with --cases"),
+        (["-o", "none/ACCURACY.md"], "expected an existing directory"),
     ],
 )
 def test_wrong_options_end_with_one_message(
     options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--cases", str(CASES), *options]) == 1
+    assert main(options) == 1
     assert message in capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import commanalyzer as ca
-from bench.accuracy.cases import owners_by_blocks, read_cases
+from bench.accuracy.cases import CASES_FILE, owners_by_blocks, read_cases
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.phases import step_order, with_phases
@@ -107,7 +107,7 @@ def prediction(case: Case, folder: Path) -> ca.AnalysisResult:
 
 def own_communication(case: Case, found: ca.AnalysisResult, ranks: int) -> Communication:
     """Prediction at the division of the MPI program, as `bench.accuracy` makes it."""
-    workload = next(w for w in read_cases(WORKLOADS / "validation.toml") if w.name == case.name)
+    workload = next(w for w in read_cases(CASES_FILE) if w.name == case.name)
     grid = case.extents(ranks)
     workload = replace(workload, grids={ranks: "x".join(map(str, grid))})
     arguments = [*case.size, str(case.analysed_steps), *case.trailing]

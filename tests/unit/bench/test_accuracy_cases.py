@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from bench.accuracy.cases import (
+    CASES_FILE,
     ArrayBlocks,
     CaseProgram,
     block_of,
@@ -18,7 +19,6 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.value_graph import HomeKind, HomeObject
 from tests.graphs import build, homed
-from tests.native import ROOT
 
 ENTRY = """
 [[workload]]
@@ -100,7 +100,7 @@ def test_a_missing_file_of_cases_is_explained(tmp_path: Path) -> None:
 
 
 def test_every_run_of_the_tree_has_its_files_grids_and_excesses() -> None:
-    for workload in read_cases(CASES):
+    for workload in read_cases(CASES_FILE):
         assert all(path.is_file() for path in (*workload.sources, *workload.mpi_sources))
         for arguments in workload.sizes:
             for p in workload.grids:
@@ -112,9 +112,6 @@ def test_every_run_of_the_tree_has_its_files_grids_and_excesses() -> None:
                 assert all(amount > 0 for amount in workload.excess_bytes(arguments, p).values())
 
 
-CASES = ROOT / "workloads" / "validation.toml"
-
-
 def name_and_arguments(case: Case) -> Sequence[tuple[CaseProgram, str]]:
     workload, arguments = case
     if workload.name == "spmv":
@@ -124,7 +121,7 @@ def name_and_arguments(case: Case) -> Sequence[tuple[CaseProgram, str]]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_the_order_of_the_cases(jobs: int) -> None:
-    cases = [(w, w.sizes[0]) for w in read_cases(CASES) if w.name in ("heat2d", "spmv", "matmul")]
+    cases = [(w, w.sizes[0]) for w in read_cases(CASES_FILE) if w.name in ("heat2d", "spmv", "matmul")]
     heat2d, matmul, spmv = (case[0] for case in cases)
     found = tuple(each_case(name_and_arguments, cases, "name", SilentProgress(), jobs))
     expected = [(heat2d, word) for word in heat2d.sizes[0]] + [(matmul, matmul.sizes[0][0])]
