@@ -31,7 +31,7 @@ BUDGETS = {
     "machine": 4_540,
     "profiles": 4_768,
     "program": 8_729,
-    "recording": 10_564,
+    "recording": 10_565,
     "report": 6_930,
     "result": 2_531,
     "scaling": 5_920,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_059,
+    "tests": 41_064,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -190,6 +190,8 @@ _PREAMBLE = {  # a number of constants in a register, 12 kFlop at least, before 
     "sum": "for (int k = 0; k < 4000; k++) { double y = (k + 0.5) / 4000; x += 4.0 / (1.0 + y * y) / 4000; }",
     "draws": "unsigned s = 1; for (int k = 0; k < 4000; k++) { s = s * 1103515245u + 12345u;"
     " double y = s / 4294967296.0; if (y * y < 0.5) x += y; }",
+    "least": "x = 9; for (int k = 0; k < 4000; k++) { double y = (k + 0.5) / 4000, f = 1 / (2 + y * y * y);"
+    " if (f < x) x = f; }",
     "newton": "x = 1; for (int k = 0; k < 4000; k++) x = 0.5 * (x + 2.0 / x);",
     "chaos": "unsigned s = 1; for (int k = 0; k < 4000; k++) { s ^= s << 13; s ^= s >> 17; s ^= s << 5;"
     " double y = s / 4294967296.0; x += y * y * y; }",
@@ -210,6 +212,7 @@ _SWEEPS = """
     [
         ("sum", 1, 1, True),
         ("draws", 1, 1, True),
+        ("least", 1, 1, True),
         ("newton", 0, 1, False),
         ("chaos", 0, 1, False),
         ("few", 0, 0, True),
@@ -228,7 +231,9 @@ def test_a_number_made_of_constants_is_somebodys_work(
     assert (best.imbalance < 1.05) == is_even
 
 
-@pytest.mark.parametrize(("kind", "words"), [("sum", 1), ("draws", 1), ("newton", 0), ("chaos", 0)])
+@pytest.mark.parametrize(
+    ("kind", "words"), [("sum", 1), ("draws", 1), ("least", 1), ("newton", 0), ("chaos", 0)]
+)
 def test_a_number_made_of_constants_may_be_all_there_is(kind: str, words: int) -> None:
     text = f'int main(void) {{ double x = 0; {_PREAMBLE[kind]} printf("%g", x); }}'
     best = analyse_text(text, nodes=PARTS, exact=True).best(PARTS)

@@ -70,7 +70,8 @@ def _fold(values: FunctionValues, register: str, loop: Loop) -> Fold | None:
     if not own or (_is_affine(values, own) and own.issuperset(n for name in own for n in inputs(name))):
         return None
     follows = any(members != own and not _is_affine(values, members) for members in carried)
-    folds = {_fold_of_member(values, name, own, loop) for name in own} - {None}
+    compared = {found.condition for name, found in values.selected.combined.items() if name in own}  # f < m
+    folds = {_fold_of_member(values, name, own, loop) for name in own - compared} - {None}
     return Fold.NONE if follows or len(folds) != 1 else folds.pop() or Fold.NONE
 
 
@@ -78,7 +79,7 @@ def _fold_of_member(values: FunctionValues, name: str, members: Set[str], loop: 
     """How a register changes the running value; None where it only takes one of its values, or begins."""
     data = [operand.text for operand in values.data_operands(name)]
     running = [text for text in data if text in members]
-    if _opcode(values, name) in ("phi", "select"):
+    if _opcode(values, name) in ("phi", "select") and name not in values.selected.combined:
         made = (values.definitions[n] for n in data if n in values.definitions and n not in members)
         is_begun = _opcode(values, name) == "phi" and not any(m.block in loop.blocks for m in made)
         return None if is_begun or len(running) == len(data) else Fold.NONE
