@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 519,
     "cli": 3_119,
     "communication": 2_938,
-    "division": 6_763,
+    "division": 6_770,
     "foundation": 1_100,
     "graph": 5_606,
     "kernels": 6_585,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_743,
     "runtime_shim/supervisor": 115,
-    "tests": 41_064,
+    "tests": 41_062,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

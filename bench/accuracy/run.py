@@ -31,8 +31,14 @@ from numpy.typing import NDArray
 
 from bench.accuracy.cases import CaseProgram, Excess, Side, owners_by_blocks
 from commanalyzer.checking.counting.launch import CountRequest, count, find_mpi
-from commanalyzer.communication.volume import charge_volume
-from commanalyzer.division.views import volume_view
+from commanalyzer.communication.balance import term_work
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.totals import totals_of
+from commanalyzer.division.decompose import CountOptions
+from commanalyzer.division.exact import Replay
+from commanalyzer.division.selection import Latest
+from commanalyzer.division.views import View
 from commanalyzer.foundation.errors import CommAnalyzerError, CompileError, ConfigError, TargetRunError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress, SilentProgress
@@ -276,16 +282,12 @@ def _rows(selection: CaseSelection, case: Case) -> list[CaseRow]:
         build_mpi(workload.mpi_sources, program, workload.flags)
         counted = [counted_run(workload, arguments, p, program) for p in nodes]
     predicted = _prediction(workload, arguments, nodes)
-    graph, own = predicted.graph, workload.own_arguments(arguments)
-    if (
-        workload.arrays and own != arguments
-    ):  # the same problem in the order that the blocks of the file describe
-        graph = record(request_for(workload, own, (2,)), SilentProgress()).store.graph()
-    return [_row(case, p, predicted, run, graph) for p, run in zip(nodes, counted, strict=True)]
+    replay = own_replay(workload, request_for(workload, arguments, nodes))
+    return [_row(case, p, predicted, run, replay) for p, run in zip(nodes, counted, strict=True)]
 
 
 def _row(
-    case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisResult, own: ValueGraph
+    case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisResult, own: Replay | None
 ) -> CaseRow:
     workload, arguments = case
     found = compare(predicted, counted, model="volume")
@@ -307,18 +309,26 @@ def _prediction(workload: CaseProgram, arguments: Sequence[str], nodes: Sequence
         return analyze(request_for(workload, arguments, nodes), SilentProgress())
 
 
-def own_decomposition(
-    workload: CaseProgram, arguments: Sequence[str], nodes: int, graph: ValueGraph, counted: NDArray[np.int64]
-) -> OwnDecomposition | None:
-    """Prediction at the decomposition of the MPI program, against its matrix int64[p, p]."""
+def own_replay(workload: CaseProgram, request: AnalysisRequest) -> Replay | None:
+    """The run in the order that the blocks of the file describe, event by event; ``None`` without blocks."""
     if not workload.arrays:
         return None
-    values, grid = workload.values(arguments, nodes), workload.extents(nodes)
-    if math.prod(grid) != nodes:
-        raise ConfigError(f"expected a process grid of {nodes}, found {workload.grids[nodes]}")
-    flat, hubs = volume_view(graph, HIGH)
-    owners = owners_by_blocks(flat, hubs, workload, grid, values)
-    found = charge_volume(flat, owners, nodes, hubs).communication(flat, owners)
+    request = replace(request, arguments=workload.own_arguments(request.arguments))
+    options = CountOptions(nodes=request.nodes, high=request.high)
+    return Replay.of(request, record(request, SilentProgress()), options, SilentProgress())
+
+
+def own_decomposition(
+    workload: CaseProgram,
+    arguments: Sequence[str],
+    nodes: int,
+    replay: Replay | None,
+    counted: NDArray[np.int64],
+) -> OwnDecomposition | None:
+    """Prediction at the decomposition of the MPI program, against its matrix int64[p, p]."""
+    if replay is None:
+        return None
+    found = _at_own_blocks(workload, arguments, nodes, replay)
     shared = int(np.minimum(found.comm_bytes, counted).sum())
     total = found.total_bytes + int(counted.sum())
     return OwnDecomposition(
@@ -327,6 +337,18 @@ def own_decomposition(
         workload.excess_bytes(arguments, nodes),
         2 * shared / total if total else 1.0,
     )
+
+
+def _at_own_blocks(
+    workload: CaseProgram, arguments: Sequence[str], nodes: int, replay: Replay
+) -> Communication:
+    view, (values, grid) = replay.view, (workload.values(arguments, nodes), workload.extents(nodes))
+    if math.prod(grid) != nodes:
+        raise ConfigError(f"expected a process grid of {nodes}, found {workload.grids[nodes]}")
+    assert isinstance(view.graph, ValueGraph)
+    owners = owners_by_blocks(view.graph, view.removed, workload, grid, values)
+    charges, _ = replay.charges(owners, nodes)
+    return charges.communication(view.graph, owners)
 
 
 _NO_HUBS = 1.0 - 1e-12  # a score that no value reaches
@@ -394,53 +416,50 @@ def _of_case(
     counted: Sequence[int],
     variant: Variant,
 ) -> Iterator[AblationRow]:
-    found = _of_variant(workload, arguments, nodes, variant)
-    own = None
-    if workload.arrays and not variant.paper:
-        own = _of_variant(workload, workload.own_arguments(arguments), nodes[:1], variant)
-    for p, total in zip(nodes, counted, strict=True):
-        best = None if found is None else accuracy(found.best(p).comm_bytes, total)
-        at_own = None if own is None else _own_accuracy(workload, arguments, p, own.graph, variant, total)
-        yield AblationRow(workload, arguments, p, variant, best, at_own)
-
-
-def _of_variant(
-    workload: CaseProgram, arguments: Sequence[str], nodes: tuple[int, ...], variant: Variant
-) -> AnalysisResult | None:
-    """Analysis of a variant; ``None`` where the paper's graph would be too large."""
-    models: tuple[Model, ...] = ("hpdc18",) if variant.paper else ("volume",)
     request = replace(
-        request_for(workload, arguments, nodes),
-        models=models,
+        request_for(workload, arguments, nodes, ("hpdc18",) if variant.paper else ("volume",)),
         high=variant.high,
         control_flows=variant.control_flows,
         private_temporaries=variant.private_temporaries,
     )
+    found = _of_variant(request, variant)
+    replay = None if variant.paper else own_replay(workload, request)
+    if replay is not None and not variant.folds:
+        replay = replace(replay, view=_unfolded_view(replay.view))
+    for p, total in zip(nodes, counted, strict=True):
+        best = None if found is None else accuracy(found.best(p).comm_bytes, total)
+        at_own = None if replay is None else _own_accuracy(workload, arguments, p, replay, total)
+        yield AblationRow(workload, arguments, p, variant, best, at_own)
+
+
+def _of_variant(request: AnalysisRequest, variant: Variant) -> AnalysisResult | None:
+    """Analysis of a variant; ``None`` where the paper's graph would be too large."""
     try:
         result = analyze(request, SilentProgress())
     except ConfigError:
         return None
     if variant.folds:
         return result
-    # No contributions may be combined: every source is sent to the sink's owner.
-    graph = result.graph
-    rows = graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold))
-    result = replace(result, store=GraphStore.of(replace(graph, rows=rows)))
-    return repartition(result, PartitionRequest(nodes), SilentProgress())
+    result = replace(result, store=GraphStore.of(_unfolded(result.graph)))
+    return repartition(result, PartitionRequest(request.nodes), SilentProgress())
+
+
+def _unfolded(graph: ValueGraph) -> ValueGraph:
+    """No contributions may be combined: every source is sent to the sink's owner."""
+    return replace(graph, rows=graph.rows._replace(row_fold=np.zeros_like(graph.rows.row_fold)))
+
+
+def _unfolded_view(view: View) -> View:
+    assert isinstance(view.graph, ValueGraph)
+    graph = _unfolded(view.graph)
+    known = {"work": term_work(graph), "totals": totals_of(graph), "charges": Latest[Charges](1 << 27)}
+    return replace(view, graph=graph, **known)
 
 
 def _own_accuracy(
-    workload: CaseProgram,
-    arguments: Sequence[str],
-    nodes: int,
-    graph: ValueGraph,
-    variant: Variant,
-    counted: int,
+    workload: CaseProgram, arguments: Sequence[str], nodes: int, replay: Replay, counted: int
 ) -> float | None:
-    flat, hubs = volume_view(graph, variant.high)
-    values = workload.values(arguments, nodes)
-    owners = owners_by_blocks(flat, hubs, workload, workload.extents(nodes), values)
-    predicted = charge_volume(flat, owners, nodes, hubs).communication(flat, owners).total_bytes
+    predicted = _at_own_blocks(workload, arguments, nodes, replay).total_bytes
     for item, amount in workload.excess_bytes(arguments, nodes).items():
         if item.side == "predicted":
             predicted -= amount

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.replay import replayed
 from commanalyzer.division.decompose import Counted, CountOptions, bounds_of
 from commanalyzer.division.selection import cheapest_regular, headline, is_written, leading
@@ -66,7 +67,7 @@ def counted_exactly(
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
     try:
-        replay = _Replay.of(request, recorded, options, progress)
+        replay = Replay.of(request, recorded, options, progress)
         for i in divided:
             groups[i] = replay.settled(groups[i])
     except CommAnalyzerError as error:
@@ -81,7 +82,7 @@ def counted_exactly(
 
 
 @dataclass(frozen=True, slots=True)
-class _Replay:
+class Replay:
     """A run, event by event; rows that its view ``kept`` (bool[R]); ``same`` vertices were divided."""
 
     view: View
@@ -94,7 +95,7 @@ class _Replay:
     @classmethod
     def of(
         cls, request: AnalysisRequest, recorded: RecordedProgram, options: CountOptions, progress: Progress
-    ) -> _Replay:
+    ) -> Replay:
         store, timeline = record_order(request, recorded, progress)
         give_back()
         if (same := same_vertices(store, recorded.store)) is None:
@@ -132,19 +133,25 @@ class _Replay:
             found = [replace(d, best=i == best) for i, d in enumerate(found)]
         return found
 
+    def charges(self, part: Int32, num_parts: int) -> tuple[Charges, float | None]:
+        """What owners int32[V] of the view's values send, and the imbalance where it is not as it was counted."""
+        assert isinstance(self.view.graph, ValueGraph)  # it was made to be expanded
+        known = self.view.graph, self.kept, self.timeline, part, self.view.removed, self.view.totals
+        charges = self.view.charge(part, num_parts)
+        exact = replayed(charges, *known)
+        # Whether sums find their operands where these are sent for others, too, is known only now.
+        others = self.view.charge(part, num_parts, reads_others=True)
+        other = exact if others.combines_as(charges) else replayed(others, *known)
+        if other.comm_bytes >= exact.comm_bytes:
+            return exact, None
+        return other, self.view.cost(part, others, other.comm_bytes).imbalance
+
     def counted(self, item: Decomposition) -> Decomposition:
         """One division with what it sends, event by event."""
-        view, part = self.view, item.part[self.same]
-        assert isinstance(view.graph, ValueGraph)  # it was made to be expanded
-        known = view.graph, self.kept, self.timeline, part, view.removed, view.totals
-        charges = view.charge(part, item.nodes)
-        exact, imbalance = replayed(charges, *known), item.imbalance
-        # Whether sums find their operands where these are sent for others, too, is known only now.
-        others = view.charge(part, item.nodes, reads_others=True)
-        other = exact if others.combines_as(charges) else replayed(others, *known)
-        if other.comm_bytes < exact.comm_bytes:
-            exact, imbalance = other, view.cost(part, others, other.comm_bytes).imbalance
-        found, object_bytes = view.communication(part, exact)
+        part = item.part[self.same]
+        exact, imbalance = self.charges(part, item.nodes)
+        imbalance = item.imbalance if imbalance is None else imbalance
+        found, object_bytes = self.view.communication(part, exact)
         ends = found.low_bytes, found.high_bytes, round(self.recorded.recording.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))
         intensity, bound = bounds_of(communication, self.recorded.work.amount, self.options.machine)

@@ -12,7 +12,6 @@ from bench.accuracy.__main__ import main
 from bench.accuracy.cases import CASES_FILE, CaseProgram, read_cases
 from bench.accuracy.run import build_mpi
 from commanalyzer.foundation.progress import SilentProgress
-from commanalyzer.recording.record import record
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.native import ROOT
@@ -51,9 +50,8 @@ def test_hydro3d_is_read_as_its_mpi_program_divides_it(tmp_path: Path) -> None:
     arguments = workload.sizes[0]
     build_mpi(workload.mpi_sources, tmp_path / "mpi", workload.flags)
     counted = run.counted_run(workload, arguments, nodes, tmp_path / "mpi").decomposition(nodes)
-    found = record(run.request_for(workload, arguments, (nodes,)), SilentProgress())
-    measured = counted.communication.comm_bytes
-    own = run.own_decomposition(workload, arguments, nodes, found.store.graph(), measured)
+    replay = run.own_replay(workload, run.request_for(workload, arguments, (nodes,)))
+    own = run.own_decomposition(workload, arguments, nodes, replay, counted.communication.comm_bytes)
     assert own is not None
     assert own.predicted_bytes - own.excess("predicted") == counted.comm_bytes > 0
 
