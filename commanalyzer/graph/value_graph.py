@@ -69,6 +69,11 @@ class HomeObject:
     record_bytes: int = 0  # bytes of the structures that it is an array of, 0 for other arrays
 
     @property
+    def is_named(self) -> bool:
+        """Whether its name says which one it is, by a variable of the program."""
+        return not self.name.startswith("temporary") or self.name.startswith("temporary of ")
+
+    @property
     def is_temporary_scalar(self) -> bool:
         """No variable of the program: an argument that is passed by its address (``call step(0.1d0)``)."""
         return self.kind == HomeKind.STACK and self.name == "temporary" and self.size_bytes <= 8

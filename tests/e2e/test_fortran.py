@@ -123,6 +123,27 @@ end program
     assert names <= {"a", "x", "y", "norm", "rq", "temporary of y", "temporary of rq"} | hidden | printed
 
 
+def test_a_sum_whose_place_is_unknown_is_not_the_array_that_a_loop_makes_of_it() -> None:
+    text = """program scaled
+  type part
+    real(8), allocatable :: h(:), u(:)
+  end type
+  type(part) :: d
+  integer :: i
+  real(8) :: m
+  allocate(d%h(20), d%u(20))
+  call random_number(d%h)
+  m = sum(d%h)
+  do i = 1, 20
+    d%u(i) = d%h(i) / m
+  end do
+  print *, d%u(3)
+end program
+"""
+    objects = analyse_text(text, suffix=".f90", nodes=2).graph.objects
+    assert [o.name for o in objects if o.kind is HomeKind.REGISTER] == ["temporary of d%u"]
+
+
 def test_what_is_assigned_from_a_temporary_for_every_element_is_private_too() -> None:
     """Elements of 4 x 4 points: products of matrices in ``w``, then what leaves through two edges of each.
 

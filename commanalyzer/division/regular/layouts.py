@@ -289,8 +289,7 @@ class Layouts:
         return replace(guess, name=text)
 
     def _is_named(self, shaped: Shaped) -> bool:
-        name = self._graph.objects[shaped.array.number].name
-        return not name.startswith("temporary") or name.startswith("temporary of ")
+        return self._graph.objects[shaped.array.number].is_named
 
     def _text(self, piece: CutArrays, is_one_of_several: bool) -> str:
         """Name of a piece; a shape that the source does not show is one as which an array is seen."""

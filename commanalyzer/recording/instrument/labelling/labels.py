@@ -264,8 +264,21 @@ class LabelBook:
         called = self.debug.variable(held)[0] or value_name(
             self.debug, origin.debug_location if origin else -1
         )
+        if (
+            called
+            and origin
+            and definition
+            and held < 0
+            and self._is_repeated(definition.instruction, origin)
+        ):
+            called = f"temporary of {called}"  # it is not what the statement changes, element for element
         kind, width = "store" if name in self.homes else "register", self.width(self.values.type_of(name))
         return self.add_site(result, kind, width, origin, fold, variable=called, held=held)
+
+    def _is_repeated(self, made: Instruction, used: Instruction) -> bool:
+        """Whether the loop that uses a register is not around where it is made."""
+        inner = self.values.cfg.loops_around(self._block_of[used.first_line].label)[:1]
+        return bool(inner) and self._block_of[made.first_line].label not in inner[0].blocks
 
     def add_site(
         self,
