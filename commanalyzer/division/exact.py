@@ -96,6 +96,7 @@ class Replay:
     def of(
         cls, request: AnalysisRequest, recorded: RecordedProgram, options: CountOptions, progress: Progress
     ) -> Replay:
+        """Record the program of a request once more, in order; errors as of :func:`counted_exactly`."""
         store, timeline = record_order(request, recorded, progress)
         give_back()
         if (same := same_vertices(store, recorded.store)) is None:
@@ -134,7 +135,7 @@ class Replay:
         return found
 
     def charges(self, part: Int32, num_parts: int) -> tuple[Charges, float | None]:
-        """What owners int32[V] of the view's values send, and the imbalance where it is not as it was counted."""
+        """What owners int32[V] of the view's values send; the imbalance, unless it is as it was counted."""
         assert isinstance(self.view.graph, ValueGraph)  # it was made to be expanded
         known = self.view.graph, self.kept, self.timeline, part, self.view.removed, self.view.totals
         charges = self.view.charge(part, num_parts)

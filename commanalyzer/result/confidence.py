@@ -123,8 +123,8 @@ def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     worst = max(wide, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
     c, is_open = worst.communication, worst.model == "volume" and not worst.is_replayed
     return [
-        "how often values and sums are needed is not certain where their readers change over time: "
-        f"at {worst.nodes} nodes between {format_bytes(c.low_bytes)} and {format_bytes(c.high_bytes)} "
+        "how often values and sums are needed is not certain (readers that change over time, sums of "
+        f"constants): at {worst.nodes} nodes between {format_bytes(c.low_bytes)} and {format_bytes(c.high_bytes)} "
         f"({worst.model}); the likeliest number is reported"
         + (" (analyze --exact counts event by event)" if is_open else "")
     ]
