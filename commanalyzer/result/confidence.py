@@ -124,8 +124,8 @@ def open_brackets(found: Sequence[Decomposition]) -> list[str]:
     c, is_open = worst.communication, worst.model == "volume" and not worst.is_replayed
     return [
         "how often values and sums are needed is not certain (readers that change over time, sums of "
-        f"constants): at {worst.nodes} nodes between {format_bytes(c.low_bytes)} and {format_bytes(c.high_bytes)} "
-        f"({worst.model}); the likeliest number is reported"
+        f"constants): at {worst.nodes} nodes between {format_bytes(c.low_bytes)} and "
+        f"{format_bytes(c.high_bytes)} ({worst.model}); the likeliest number is reported"
         + (" (analyze --exact counts event by event)" if is_open else "")
     ]
 
