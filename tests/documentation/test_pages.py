@@ -117,6 +117,34 @@ def test_every_row_names_tests_that_exist(rows: list[str], least: int) -> None:
     assert {name for _, name, _ in named if not name.startswith("test_")} == set()
 
 
+def test_what_recipes_name_is_in_the_files_that_they_name() -> None:
+    """A name stands in the file named last before it, in its recipe, or in one of the same folder."""
+    recipes = re.split(
+        r"\n### ", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Recipes\n")[2]
+    )
+    missing, checked = [], 0
+    for recipe in recipes[1:]:
+        words = re.findall(r"`([^`\s]+)`", recipe.partition("\n## ")[0])
+        files = [
+            path for word in words for path in [ROOT / word, *ROOT.glob(f"*/**/{word}")] if path.is_file()
+        ]
+        folders = {file.parent for file in files} | {ROOT / word for word in words if (ROOT / word).is_dir()}
+        text = "".join(
+            file.read_text() for folder in folders for file in folder.glob("*.*") if file.is_file()
+        )
+        for word in (
+            word for word in words if re.fullmatch(r"_?[A-Za-z]\w*(\.\w+)?", word) and word != "None"
+        ):
+            parts = [word] if word.endswith((".py", ".md", ".toml")) else word.split(".")
+            checked += 1
+            known = any(file.name == word for file in files) or all(
+                re.search(rf"\b{x}\b", text) for x in parts
+            )
+            missing += [] if known else [(recipe.splitlines()[0], word)]
+    assert missing == []
+    assert checked > 30
+
+
 def test_every_promise_is_held_by_the_default_run() -> None:
     named = {m[:2] for row in _rows("docs/explanation/promises.md", "\n") for m in _TEST.findall(row)}
     late = {
