@@ -315,7 +315,7 @@ def own_replay(workload: CaseProgram, request: AnalysisRequest) -> Replay | None
         return None
     request = replace(request, arguments=workload.own_arguments(request.arguments))
     options = CountOptions(nodes=request.nodes, high=request.high)
-    return Replay.of(request, record(request, SilentProgress()), options, SilentProgress())
+    return Replay.of(request, record(request, SilentProgress()), None, options, SilentProgress())
 
 
 def own_decomposition(

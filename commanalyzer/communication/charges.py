@@ -50,12 +50,9 @@ class Charges:
         pairs = ((c.fold.value, c.fold.sender, c.fold_terms) for c in (self, other))
         return self.splits_terms == other.splits_terms and all(map(np.array_equal, *pairs))
 
-    def listed(self, name: Int32) -> Int64:
-        """Return int64[K, 4], value, sender, receiver and how often, of all that happens.
-
-        ``name`` is int32[V], what each value is called there.
-        """
-        columns = [(name[t.value], t.sender, t.receiver, t.count) for t in (self.expand, self.fold)]
+    def listed(self) -> Int64:
+        """Return int64[K, 4], value, sender, receiver and how often, of all that happens."""
+        columns = [(t.value, t.sender, t.receiver, t.count) for t in (self.expand, self.fold)]
         found = np.concatenate([np.stack(each, axis=1, dtype=np.int64) for each in columns])
         return found[found[:, 3] > 0]
 

@@ -139,6 +139,7 @@ class Counted:
     helper_bytes: int = 0  # largest memory of the processes that partitioners ran in, together
     singletons: SingletonCounts | None = None
     vcg_words: int = 0
+    view: View | None = None  # of the ``volume`` model, if it was asked for
 
 
 def decompose(store: GraphStore, work: int, options: CountOptions, progress: Progress) -> Counted:
@@ -172,7 +173,8 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     order: dict[str, int] = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[d.model], not d.best, d.method))
     warnings = (*(text for item in divided for text in item.warnings), *open_brackets(found))
-    return Counted(tuple(found), warnings, left_out, max(d.helper_bytes for d in divided), singletons, words)
+    known = left_out, max(d.helper_bytes for d in divided), singletons, words
+    return Counted(tuple(found), warnings, *known, next((v for v in views if v.model == "volume"), None))
 
 
 def _decompose_view(

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.replay import replayed
 from commanalyzer.division.decompose import Counted, CountOptions, bounds_of
@@ -23,7 +21,7 @@ from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
 from commanalyzer.graph.contraction.simplify import rows_kept
 from commanalyzer.graph.storage.store import LargeGraph
-from commanalyzer.graph.timeline import Timeline, same_vertices
+from commanalyzer.graph.timeline import Timeline, is_same_graph
 from commanalyzer.graph.value_graph import Bool, Int32, ValueGraph
 from commanalyzer.recording.record import RecordedProgram, record_order
 from commanalyzer.request import AnalysisRequest
@@ -67,7 +65,7 @@ def counted_exactly(
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
     try:
-        replay = Replay.of(request, recorded, options, progress)
+        replay = Replay.of(request, recorded, counted.view, options, progress)
         for i in divided:
             groups[i] = replay.settled(groups[i])
     except CommAnalyzerError as error:
@@ -83,28 +81,36 @@ def counted_exactly(
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A run, event by event; rows that its view ``kept`` (bool[R]); ``same`` vertices were divided."""
+    """A run, event by event; rows of its recording that its view ``kept`` (bool[R])."""
 
     view: View
     timeline: Timeline
     kept: Bool
-    same: Int32
     recorded: RecordedProgram
     options: CountOptions
 
     @classmethod
     def of(
-        cls, request: AnalysisRequest, recorded: RecordedProgram, options: CountOptions, progress: Progress
+        cls,
+        request: AnalysisRequest,
+        recorded: RecordedProgram,
+        view: View | None,
+        options: CountOptions,
+        progress: Progress,
     ) -> Replay:
-        """Record the program of a request once more, in order; errors as of :func:`counted_exactly`."""
+        """Record the program once more, in order; ``view`` is what was divided, if that is at hand.
+
+        Errors as of :func:`counted_exactly`.
+        """
         store, timeline = record_order(request, recorded, progress)
-        give_back()
-        if (same := same_vertices(store, recorded.store)) is None:
+        if not is_same_graph(store, recorded.store):
             raise TraceError("expected two recordings of the program to agree, found different values")
-        graph = LargeGraph(store)
-        view = View.of("volume", graph, options.high, may_be_tiled=False, jobs=options.jobs)
-        kept = rows_kept(graph, view.graph)
-        return cls(view, timeline, kept, same.astype(np.int32), recorded, options)
+        give_back()
+        graph = LargeGraph(recorded.store)
+        view = view or View.of("volume", graph, options.high, may_be_tiled=False, jobs=options.jobs)
+        if isinstance(view.graph, LargeGraph):
+            view = replace(view, graph=view.graph.store.graph())
+        return cls(view, timeline, rows_kept(graph, view.graph), recorded, options)
 
     def settled(self, found: list[Decomposition]) -> list[Decomposition]:
         """Count those of one node count that are shown; another one becomes the best if it sends less.
@@ -149,10 +155,9 @@ class Replay:
 
     def counted(self, item: Decomposition) -> Decomposition:
         """One division with what it sends, event by event."""
-        part = item.part[self.same]
-        exact, imbalance = self.charges(part, item.nodes)
+        exact, imbalance = self.charges(item.part, item.nodes)
         imbalance = item.imbalance if imbalance is None else imbalance
-        found, object_bytes = self.view.communication(part, exact)
+        found, object_bytes = self.view.communication(item.part, exact)
         ends = found.low_bytes, found.high_bytes, round(self.recorded.recording.doubt * found.total_bytes)
         communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))
         intensity, bound = bounds_of(communication, self.recorded.work.amount, self.options.machine)
@@ -165,5 +170,5 @@ class Replay:
             imbalance=imbalance,
             is_balanced=item.is_balanced or imbalance <= 1.0 + self.options.imbalance,
             is_replayed=True,
-            transfers=exact.listed(self.same),
+            transfers=exact.listed(),
         )

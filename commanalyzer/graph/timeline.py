@@ -1,7 +1,6 @@
 """The order of everything that happened in a recording, in the vertices and rows of its graph.
 
-Input: a trace that kept it, and the site table of the module that wrote it. Output: :class:`Timeline`. A
-second recording numbers what is in registers and workspaces by itself: :func:`same_vertices` finds them.
+Input: a trace that kept it, and the site table of the module that wrote it. Output: :class:`Timeline`.
 """
 
 from __future__ import annotations
@@ -59,23 +58,7 @@ class Timeline:
         return cls(event, sink, row.astype(np.int32), np.stack((begin, begin + length), axis=1), homes.vertex)
 
 
-def same_vertices(graph: GraphStore, other: GraphStore) -> Int64 | None:
-    """int64[V], the vertex of ``other``, another recording of the same run, that is each of ``graph``.
-
-    Values in registers and workspaces are the same if the same places in the code made them of the same
-    values. ``None`` if the recordings do not agree.
-    """
-    names = [_names(each) for each in (graph, other)]
-    orders = [np.lexsort((np.arange(len(name)), name)) for name in names]
-    if not np.array_equal(names[0][orders[0]], names[1][orders[1]]):
-        return None
-    return orders[1][np.argsort(orders[0])]
-
-
-def _names(store: GraphStore) -> Int64:
-    graph = replace(store).graph()  # which is not kept
-    is_defined = graph.is_register | graph.is_temporary
-    offset = np.where(graph.is_register, 0, graph.home_offset)
-    name = np.where(is_defined, 0, np.arange(graph.num_vertices) + 1).astype(np.int64)
-    kernels.name_defined(graph.rows, is_defined, offset, name)
-    return name
+def is_same_graph(store: GraphStore, other: GraphStore) -> bool:
+    """Whether two recordings of a run have the same chains in the same order, between the same vertices."""
+    one, two = (replace(each).graph().rows for each in (store, other))  # which are not kept
+    return all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))

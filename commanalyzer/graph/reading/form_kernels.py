@@ -1,9 +1,8 @@
 """Compiled loops that bring rows into final form: labels to vertices, terms, sums per vertex, in one pass.
 
-Tables and places are those of :mod:`.trace_kernels`. Also loops over the order of events: marks read,
-vertices named by what made them. *Events* are rows of the trace (not negative) and marks: ``INSIDE`` and
-``OUTSIDE`` of the analysed region, and ``EARLIER - vertex``: the next row reads an earlier version of this
-vertex, which the next entry says.
+Tables and places are those of :mod:`.trace_kernels`. Also a loop over the order of events. *Events* are rows
+of the trace (not negative) and marks: ``INSIDE`` and ``OUTSIDE`` of the analysed region, and ``EARLIER -
+vertex``: the next row reads an earlier version of this vertex, which the next entry says.
 """
 
 from __future__ import annotations
@@ -262,7 +261,6 @@ def form_rows(read: Any, group: Any, places: Any, sites: Any, state: Any, out: A
 
 
 INSIDE, OUTSIDE, EARLIER = -1, -2, -3
-_FACTOR = 0x9E3779B97F4A7C1  # odd: multiplication by it loses nothing
 
 
 @compiled_in_place
@@ -288,21 +286,3 @@ def read_order(order: Any, starts: Any, base: Any, vertex: Any, event: Any) -> A
             event[entries] = unit
         entries += 1
     return entries
-
-
-@compiled_in_place
-def name_defined(rows: Any, is_defined: Any, offset: Any, name: Any) -> None:
-    """Name vertices that rows define by site, place and the names of what their first row reads.
-
-    ``name`` int64[V] is the result, 0 for all that are to be named.
-    The order of sources does not matter: it is that of their numbers.
-    """
-    for r in range(len(rows.row_sink)):
-        v = rows.row_sink[r]
-        if not is_defined[v] or name[v] != 0:
-            continue
-        total = np.int64(rows.row_site[r]) * _FACTOR + offset[v] + 1
-        for i in range(rows.source_ptr[rows.term_ptr[r]], rows.source_ptr[rows.term_ptr[r + 1]]):
-            mixed = (name[rows.source[i]] ^ np.int64(rows.source_role[i]) << 60) * _FACTOR
-            total += (mixed ^ (mixed >> 29)) * _FACTOR
-        name[v] = (total ^ (total >> 31)) * _FACTOR | 1
