@@ -8,7 +8,7 @@ import numpy as np
 
 from commanalyzer.communication.kernels import NONE, home_of, owner_of
 from commanalyzer.foundation.compiled import compiled, compiled_inline
-from commanalyzer.graph.reading.form_kernels import EARLIER, INSIDE
+from commanalyzer.graph.reading.form_kernels import EARLIER, INSIDE, OUTSIDE
 from commanalyzer.recording.abi import ORDER_VERSIONS
 
 NO_STORE = -2  # instead of a sink
@@ -17,12 +17,9 @@ NO_STORE = -2  # instead of a sink
 @compiled
 def has_earlier(event: Any, result: Any) -> Any:
     """Note the vertices of which earlier versions are read; return ``result`` bool[V]."""
-    at = 0
-    while at < len(event):
-        if event[at] <= EARLIER:
-            result[EARLIER - event[at]] = True
-            at += 1
-        at += 1
+    for e in event:  # versions are positive
+        if e <= EARLIER:
+            result[EARLIER - e] = True
     return result
 
 
@@ -123,8 +120,9 @@ def replay(rows: Any, timeline: Any, told: Any, pairs: Any, earlier: Any, result
     event, row_of, sink_of, fill, vertex = timeline
     version, is_open = np.ones(len(earlier), np.int64), np.zeros(len(earlier), np.bool_)
     has, contributed = np.zeros(len(result[0]), np.int64), np.zeros(result[1].shape[1], np.bool_)
-    old, noted = np.zeros((2, len(earlier)), np.int64)
-    num_old, is_inside, at = 0, True, 0
+    old, noted, before = np.zeros((3, len(earlier)), np.int64)
+    num_old, at, is_inside = 0, 0, len(event) == 0 or event[0] != OUTSIDE
+    has_begun = is_inside
     while at < len(event):
         e = event[at]
         at += 1
@@ -141,10 +139,12 @@ def replay(rows: Any, timeline: Any, told: Any, pairs: Any, earlier: Any, result
                     version[vertex[d]] += 1
         elif e > EARLIER:
             is_inside = e == INSIDE
+            before = before if has_begun else version.copy()  # whatever is a copy of an input: it is one
+            has_begun |= is_inside
         else:
             v = EARLIER - e
             if not old[v]:
                 noted[num_old] = v
                 num_old += 1
-            old[v] = version[v] - (version[v] - event[at]) % ORDER_VERSIONS
+            old[v] = max(before[v], version[v] - (version[v] - event[at]) % ORDER_VERSIONS)
             at += 1

@@ -86,11 +86,11 @@ def _settled(graph: AnyGraph) -> tuple[Bool, Bool, Int64, Int32, Int32]:
     """
     v, is_fixed, none = graph.num_vertices, graph.versions <= 1, np.zeros(0, np.int32)
     missing, chain, goes_on, reads = np.zeros((4, v), np.int64)
-    noted = kernels.Beginnings(graph.versions.copy(), missing, chain, np.zeros(v, np.uint8), goes_on, reads)
+    begun = graph.versions - graph.is_input  # in a region, all that is read was there before
+    noted = kernels.Beginnings(begun, missing, chain, np.zeros(v, np.uint8), goes_on, reads)
     for rows in row_slices(graph):
         kernels.note_beginnings(rows, is_fixed, noted)
-    begun, is_same = noted.begun, (noted.chains <= 1) & ((goes_on == 0) | (goes_on == noted.begun))
-    made = (graph.home_object > 0) & (begun > 1) & is_same & ~graph.is_input
+    made = (graph.home_object > 0) & (begun > 1) & (noted.chains <= 1) & ((goes_on == 0) | (goes_on == begun))
     while sum(kernels.drop_changing(rows, is_fixed, made) for rows in row_slices(graph)):
         pass  # in the order of the program most go at once
     if not (made & (missing == 0) & ~graph.is_register).any():
