@@ -181,7 +181,7 @@ CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t h
     differs |= ca_shadow(word)[k] ^ labels[k];
   }
   if (differs) {
-    if (labels[0])
+    if (labels[0] && !ca_workspace.exists)
       ca_note_copy(low & CA_WORD_MASK, word);
     for (uint32_t k = 0; k < 2 * CA_HALF; k++)
       ca_set_state(word + k, labels[k]);

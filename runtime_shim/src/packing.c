@@ -7,6 +7,7 @@
 #define LIST (1ull << 32) /* in a packed header: the labels are listed */
 
 #define SHORTEST_RUN 4u /* terms; shorter runs cost less as a list */
+#define LANES 8u /* labels that are compared at once */
 
 uint64_t *ca_room(uint64_t **words, uint64_t used, uint64_t *capacity, uint64_t more) {
   if (!*words || used + more > *capacity) {
@@ -30,30 +31,22 @@ static uint32_t width_at(const uint64_t *labels, uint64_t left) {
 
 /* Terms from `labels` on whose labels advance by constants and that have the width of the first. */
 static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width) {
-  uint64_t next[CA_MAX_WIDTH], stride[CA_MAX_WIDTH];
   if (left < 2ull * width)
     return 1;
-  for (uint32_t k = 0; k < width; k++) {
-    next[k] = labels[width + k];
-    stride[k] = next[k] - labels[k];
-  }
   /* the mark of a term's first label takes part in the comparison: equal labels mean equal widths */
-  bool steady = !((next[0] ^ labels[0]) & CA_TERM);
+  uint64_t end = 2ull * width, differs = (labels[0] ^ labels[width]) & CA_TERM;
   for (uint32_t k = 1; k < width; k++)
-    steady &= !(next[k] & CA_TERM);
-  uint64_t terms = steady ? 2 : 1;
-  while (steady && (terms + 1) * width <= left) {
-    const uint64_t *term = labels + terms * width;
-    for (uint32_t k = 0; k < width; k++) {
-      next[k] += stride[k];
-      steady &= term[k] == next[k];
-    }
-    terms += steady;
-  }
-  /* the last term may be a longer one */
-  if (terms > 1 && terms * width < left && !(labels[terms * width] & CA_TERM))
-    terms--;
-  return terms;
+    differs |= labels[width + k] & CA_TERM;
+  if (differs)
+    return 1;
+  for (const uint64_t *at = labels + end; !differs && end + LANES <= left; end += differs ? 0 : LANES, at += LANES)
+    for (uint32_t k = 0; k < LANES; k++)
+      differs |= at[k] + at[k - 2ll * width] - 2 * at[k - 1ll * width];
+  while (end < left && labels[end] + labels[end - 2ull * width] == 2 * labels[end - width])
+    end++;
+  end -= end % width;
+  bool is_longer = end < left && !(labels[end] & CA_TERM); /* the last term may be */
+  return end / width - is_longer;
 }
 
 static void pack(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms, bool is_run) {

@@ -2,10 +2,12 @@
  *
  * Open addressing; an entry has half of the mixed hash, so that hardly any other row is looked at. Entries are in
  * the order of that half, nearly: a table that is full is read and its successor is written from front to back.
+ * Places are anywhere in memory: those of the last rows are still being fetched, so these are looked at one by one.
  */
 #include "state.h"
 
 #define FEWEST_BITS 12u
+#define MOST_LATE 8u /* their hashes are two cache lines */
 
 struct entry {
   uint32_t row; /* + 1 */
@@ -15,7 +17,7 @@ struct entry {
 static struct {
   struct entry *table;
   uint32_t bits; /* it has so many entries, as a power of 2 */
-  uint64_t num_filled;
+  uint64_t late, end; /* rows from the one on, up to the other, are not in it yet */
 } index;
 
 static uint64_t entries(void) { return index.table ? 1ull << index.bits : 0; }
@@ -59,16 +61,20 @@ uint64_t ca_index_find(uint64_t hash) {
   uint64_t place = tag >> (32 - index.bits);
   while (index.table[place].row && (index.table[place].tag != tag || ca_state.cells[index.table[place].row - 1].hash != hash))
     place = (place + 1) & (entries() - 1);
+  for (uint64_t row = index.late; row < index.end && !index.table[place].row; row++)
+    if (ca_state.cells[row].hash == hash)
+      return row + 1;
   return index.table[place].row;
 }
 
 /* Makes room for a further row: at most three quarters are filled. */
-bool ca_index_room(void) { return index.num_filled < entries() / 4 * 3 || grow(); }
+bool ca_index_room(void) { return index.late < entries() / 4 * 3 || grow(); }
 
 /* There is room for it, and its hash is known. */
 void ca_index_put(uint64_t row) {
-  put((struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
-  index.num_filled++;
+  __builtin_prefetch(&index.table[tag_of(ca_state.cells[row].hash) >> (32 - index.bits)], 1);
+  for (index.end = row + 1; index.end - index.late > MOST_LATE; index.late++)
+    put((struct entry){(uint32_t)(index.late + 1), tag_of(ca_state.cells[index.late].hash)});
 }
 
 /* What was recorded so far is not looked for any more. */
@@ -76,5 +82,5 @@ void ca_index_forget(void) {
   if (index.table)
     ca_unmap(index.table, entries() * sizeof *index.table);
   index.table = 0;
-  index.num_filled = 0;
+  index.late = index.end;
 }

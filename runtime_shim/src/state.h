@@ -287,7 +287,7 @@ CA_INLINE uint64_t ca_own_state(uint64_t word) {
   return CA_LIKELY(!ca_workspace.exists) || !ca_workspace.marks[word] ? 0 : CA_NOTHING;
 }
 
-/* A value that lives elsewhere is copied to a word that did not hold it (copies.c). */
+/* A value that lives elsewhere is copied to a word that did not hold it (copies.c); workspaces were found by it. */
 void ca_note_copy(uint64_t home, uint64_t word);
 
 /* State of a word that the value of a label is copied to. */
@@ -297,7 +297,7 @@ CA_INLINE uint64_t ca_copied_state(uint64_t word, uint64_t label) {
 
 CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
   uint64_t state = ca_copied_state(word, label);
-  if (state && !(label & CA_REG) && *ca_shadow(word) != label)
+  if (state && !ca_workspace.exists && !(label & CA_REG) && *ca_shadow(word) != label)
     ca_note_copy(label & CA_WORD_MASK, word);
   ca_set_state(word, state);
 }
