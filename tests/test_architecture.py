@@ -23,15 +23,15 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 519,
     "cli": 3_119,
-    "communication": 2_938,
-    "division": 6_770,
+    "communication": 2_935,
+    "division": 6_777,
     "foundation": 1_100,
-    "graph": 5_606,
+    "graph": 5_574,
     "kernels": 6_585,
     "machine": 4_540,
     "profiles": 4_768,
     "program": 8_729,
-    "recording": 10_565,
+    "recording": 10_578,
     "report": 6_930,
     "result": 2_531,
     "scaling": 5_920,
@@ -40,9 +40,9 @@ BUDGETS = {
     "runtime_shim/models": 1_212,
     "runtime_shim/mpi": 1_380,
     "runtime_shim/profile": 895,
-    "runtime_shim/src": 4_743,
+    "runtime_shim/src": 4_742,
     "runtime_shim/supervisor": 115,
-    "tests": 41_062,
+    "tests": 41_111,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
