@@ -23,7 +23,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 519,
     "cli": 3_119,
-    "communication": 2_935,
+    "communication": 2_946,
     "division": 6_777,
     "foundation": 1_100,
     "graph": 5_574,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_742,
     "runtime_shim/supervisor": 115,
-    "tests": 41_111,
+    "tests": 41_126,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import TermOwners, home_of
+from commanalyzer.communication.kernels import TermOwners, home_of, is_of_others, owner_of
 from commanalyzer.communication.totals import sums_of_constants
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
@@ -28,7 +28,6 @@ class TermWork:
     # shared among them
     terms: Float64
     rest: Float64  # [V], work of each value beyond that of terms that another part may compute
-    num_terms: int  # of these; 0 where the graph has no work
     has_work: bool  # any in the graph; without, there is one for each value
     even_flops: float  # work of sums of constants, of whose terms all parts compute as many
 
@@ -45,21 +44,17 @@ def term_work(graph: AnyGraph) -> TermWork:
     even_flops = float(work_flops[even].sum())
     work_flops[even] = 0.0
     if not work_flops.sum() > 0:
-        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False, even_flops)
+        return TermWork(np.zeros(0), np.ones(graph.num_vertices), False, even_flops)
     terms, shared = np.zeros(graph.num_vertices), np.zeros(graph.num_vertices)
     for rows in row_slices(graph):
         np.add.at(terms, rows.row_sink, rows.row_count * np.maximum(np.diff(rows.term_ptr), 1.0))
-    num_terms = 0
     for rows in row_slices(graph):
         entries = np.diff(rows.source_ptr)
         row = row_of_term(rows)[entries > 0]
         row = row[rows.row_fold[row] > 0]  # of terms that may be computed anywhere
         sink = rows.row_sink[row]
         np.add.at(shared, sink, rows.row_count[row] / np.maximum(terms[sink], 1.0) * work_flops[sink])
-        num_terms += len(row)
-    if not num_terms:
-        return TermWork(np.zeros(0), work_flops, 0, True, even_flops)
-    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True, even_flops)
+    return TermWork(terms, np.maximum(work_flops - shared, 0.0), True, even_flops)
 
 
 def work_by_value(
@@ -78,8 +73,8 @@ def work_by_value(
     ``GraphTotals`` where terms whose operands several parts own are computed at the rarest of them; None
     where the sink's owner computes these.
     """
-    if not work.num_terms:
-        return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
+    if not work.has_work:
+        return np.where(removed, 0.0, work.rest)
     owners = _owners(part, removed, num_parts, folded, readers)
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
@@ -104,7 +99,7 @@ def imbalance_with_folds(
     """
     work_flops = graph.work_flops if work.has_work else np.where(removed, 0.0, work.rest)
     load = np.bincount(part, work_flops, num_parts).astype(np.float64) + work.even_flops / num_parts
-    if work.num_terms:
+    if work.has_work:
         sink, to = folded
         moved = fold_terms / np.maximum(work.terms[sink], 1.0) * work_flops[sink]
         np.subtract.at(load, part[sink], moved)
@@ -144,10 +139,14 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) 
     """Add the work of each term to ``done`` float64[V], at a value of the part that computes it."""
     is_shared = owners[3]
     for r in range(len(rows.row_sink)):
-        if not rows.row_fold[r]:
-            continue
         sink = np.int64(rows.row_sink[r])
+        is_moved = not rows.row_fold[r]
+        if is_moved and not (
+            is_shared[sink] and is_of_others(rows, r, owner_of(owners[0].code[sink]), owners[0].code)
+        ):
+            continue
         share = np.float64(rows.row_count[r]) / max(terms[sink], 1.0) * work_flops[sink]
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
             if rows.source_ptr[t + 1] > rows.source_ptr[t]:
+                done[sink] -= share * is_moved  # it is in what the sink's owner does
                 done[_place(rows, r, t, owners) if is_shared[sink] else sink] += share

@@ -228,12 +228,14 @@ def _rarest_home(rows: Any, t: Any, code: Any, readers: Any) -> Any:
 def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
     """Return the part that may compute term ``t`` of a row instead of the sink's owner; -1 if there is none.
 
-    That is the part that owns all operands, hubs aside; where there is none, the owner of the operand that
-    the fewest terms read (a matrix entry, not the vector's), of several the one that owns most of them (that
-    of the point, beside a border); unless others own as many, or the sum is read while it goes on. Without
-    ``readers`` (empty), only the former.
+    That is the part that owns all operands, hubs aside; where there is none, for a sum, the owner of the
+    operand that the fewest terms read (a matrix entry, not the vector's), of several the one that owns most
+    of them (that of the point, beside a border); unless others own as many, or the sum is read while it goes
+    on. Without ``readers`` (empty), only the former, and only for sums.
     """
     code, readers = owners
+    if not rows.row_fold[row] and len(readers) == 0:
+        return np.int64(NONE)
     home, is_common = np.int64(NONE), True
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
         owner = np.int64(code[rows.source[i]])
@@ -245,14 +247,23 @@ def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
     if is_common:
         return home
     is_few = rows.source_ptr[t + 1] - rows.source_ptr[t] <= _MOST_OPERANDS
-    if len(readers) > 0 and readers[rows.row_sink[row]] >= 0 and is_few:
+    if rows.row_fold[row] and len(readers) > 0 and readers[rows.row_sink[row]] >= 0 and is_few:
         return _rarest_home(rows, t, code, readers)
     return np.int64(NONE)
 
 
 @compiled_inline
+def is_of_others(rows: Any, row: Any, owner: Any, code: Any) -> Any:
+    """Whether a row that is no sum has several operands, and ``owner`` does not own the first of them."""
+    first, last = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
+    return not rows.row_accumulates[row] and last > first + 1 and np.int64(code[rows.source[first]]) != owner
+
+
+@compiled_inline
 def _is_open(rows: Any, row: Any, owner: Any, owners: Any) -> Any:
     """Whether a part other than ``owner`` may compute a term of ``row``."""
+    if not rows.row_fold[row] and not is_of_others(rows, row, owner, owners.code):
+        return False
     for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
         home = home_of(rows, row, t, owners)
         if home >= 0 and home != owner:
@@ -299,7 +310,7 @@ def scan_rows(
         owner = owner_of(code[rows.row_sink[r]])
         if len(removed) and removed[rows.row_sink[r]]:
             continue
-        if rows.row_fold[r] and _is_open(rows, r, owner, owners):
+        if _is_open(rows, r, owner, owners):
             is_open[r] = True
             continue
         for i in range(start, end):

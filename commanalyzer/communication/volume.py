@@ -14,11 +14,12 @@ where their operands live and *folded* (sent once per round) into the sink.
 The *rarest* operand is the one that the fewest terms read: the entry of a matrix, not that of a vector. A
 product of a vector with a matrix in blocks on a grid of parts is computed where the blocks are: entries of
 the vector are sent along the columns of the grid, sums combined along its rows (Hendrickson, Leland,
-Plimpton, Int. J. High Speed Computing 7, 1995). Whether a decomposition does so is decided for all of its
-terms at once, by what costs less, unless the work would lie more unevenly. Of several equally rare ones, the
-part that owns most computes (of the seven points of a residual beside a border); where several own as many,
-or a sum is read while it goes on (its partial results would be combined for each version that is read, as of
-a matrix that is factorised), the sink's owner.
+Plimpton, Int. J. High Speed Computing 7, 1995). Of several equally rare ones, the part that owns most
+computes (of the seven points of a residual beside a border); where several own as many, or a sum is read
+while it goes on (its partial results would be combined for each version that is read, as of a matrix that is
+factorised), the sink's owner. Values that are no sums, of several operands that one other part owns, may be
+computed there as well. Whether a decomposition does so is decided for all of its terms at once, by what costs
+less, unless the work would lie more unevenly.
 
 Whether the terms of one (sink, part) are folded or their operands expanded is what costs the least bytes over
 all of them, given the operands that part o receives anyway (:mod:`.cover`).

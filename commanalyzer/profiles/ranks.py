@@ -195,7 +195,7 @@ def _work_of_ranks(store: GraphStore, division: Decomposition) -> Callable[[Floa
     charges = charge_volume(graph, part, nodes, hubs)
     sums, combiners = charges.fold.value, charges.fold.sender
     shares = np.zeros(len(sums))
-    if terms.num_terms:
+    if terms.has_work:
         shares = charges.fold_terms / np.maximum(terms.terms[sums], 1.0)
 
     def combined(work: Float64) -> Float64:

@@ -176,6 +176,24 @@ def test_what_is_made_again_for_each_neighbour_is_made_where_it_is_read(name: st
     assert best.communication.low_bytes == best.communication.high_bytes == expected
 
 
+def test_what_is_made_for_a_neighbour_is_sent_instead_of_what_it_is_made_of() -> None:
+    text = """double a[240], b[240], c[240]; int main(int n, char **words) {
+      for (int i = 0; i < 240; i++) a[i] = n * i % 7, b[i] = n * i % 5;
+      for (int t = 0; t < 10; t++) {
+        for (int i = 0; i < 240; i++) c[(i + 1) % 240] = a[i] * b[i] + a[i] / (b[i] + 2);
+        for (int i = 0; i < 240; i++) a[i] = c[i] * 0.5, b[i] = c[i] * c[i] - 1;
+      }
+      double s = 0; for (int i = 0; i < 240; i++) s += a[i];
+      printf("%g\\n", s); }"""
+    for exact in (False, True):
+        rules = [f"{name}=block" for name in "abc"]
+        result = analyse_text(text, nodes=PARTS, decompose=rules, exact=exact)
+        (given,) = (d for d in result.decompositions if "=" in d.method)
+        # a number at each border of the ring, and partial sums; each part makes as many as the others
+        assert given.comm_bytes == 8 * (10 * PARTS + PARTS - 1)
+        assert given.imbalance < 1.01
+
+
 @pytest.mark.parametrize(("kind", "words"), [(0, 20), (1, 4), (2, 0), (3, 0)])
 def test_sums_of_constants_may_be_divided(kind: int, words: int) -> None:
     """Nodes that divide the iterations send p - 1 words per sum; sums of registers in turn share none."""

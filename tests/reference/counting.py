@@ -123,12 +123,15 @@ def split_terms(
     """Return what must be expanded to the sink's owner, and the terms that one other part can compute."""
     forced, rows = Tally(), rows_of(graph)
     terms: list[Term] = []
-    for r, (sink, _, foldable, _, row_terms) in enumerate(rows):
+    for r, (sink, _, foldable, reads_itself, row_terms) in enumerate(rows):
         owner, goes_on = part[sink], versions_read(graph, sink, rows) > max(rounds_of(graph, sink, rows), 1)
         for sources in row_terms:
             plain = [v for v in sources if not hubs[v]]
-            home = home_of(plain, part, None if goes_on else readers)
-            if foldable and home not in (-1, owner):
+            home = home_of(plain, part, readers if foldable and not goes_on else None)
+            is_made_elsewhere = (
+                not reads_itself and len(sources) > 1
+            )  # and sent, instead of what it is made of
+            if (foldable or is_made_elsewhere) and home not in (-1, owner):
                 terms.append(Term(r, home, plain, [v for v in sources if hubs[v]]))
                 continue
             for v in [v for v in sources if part[v] != owner]:

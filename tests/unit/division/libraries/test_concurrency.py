@@ -29,7 +29,7 @@ from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.graph.storage.store import GraphStore, LargeGraph
 from commanalyzer.request import Coarsen
-from tests.graphs import build, folded, grid, row
+from tests.graphs import build, folded, grid
 from tests.unit.division.coarsening.test_tiles import jacobi
 from tests.unit.division.libraries.test_metis import affinity
 
@@ -234,25 +234,17 @@ def test_cores_change_nothing(coarsen: Coarsen, nodes: tuple[int, ...]) -> None:
     assert found(3) == found(1)
 
 
-def test_jobs_are_as_many_as_memory_has_room_for() -> None:
+@pytest.mark.parametrize("is_tiled", [False, True])
+def test_jobs_are_as_many_as_memory_has_room_for(is_tiled: bool) -> None:
     graph = LargeGraph(GraphStore.of(jacobi(12)))
-    for more, jobs in ((0, 1), (160, 1), (319, 1), (320, 2), (480, 3), (10_000, 4)):
-        assert affordable_jobs(graph, (300 + more) * graph.num_flows, 4, is_tiled=False) == jobs
-    shared = (1 << 28) + 66 * graph.num_vertices
-    for fold_bytes, each in ((0, 85), (72 * graph.num_vertices, 117), (56, 85)):
-        for room, jobs in ((0, 1), (2 * each - 1, 1), (2 * each, 2), (9 * each, 4)):
-            limit = shared + room * graph.num_vertices
-            assert affordable_jobs(graph, limit, 4, is_tiled=True, fold_bytes=fold_bytes) == jobs
-    assert affordable_jobs(graph, None, 4, is_tiled=False) == 4
-
-
-def test_rows_that_fold_between_coarse_vertices_are_kept() -> None:
-    rows = (folded(0, [1], [2, 3], [4]), folded(1, [2], [3]), folded(2, [4]), row(3, 5), folded(5, [3]))
-    graph = build(6, [*rows] * 40)
-    hub = np.array([0, 0, 0, 1, -1, -1], np.int32)
-    kept = 45 * 6 + 40 * (3 * 72 + 6 * 9 + 7 * 5)  # rows of 0, 1 and the hub 5
-    for room, jobs in ((2 * kept, 2), (2 * kept - 1, 1)):
-        assert tiled_jobs(graph, (1 << 28) + 66 * 6 + room, 2, hub) == jobs
+    limits = [1 << n for n in range(34)]
+    jobs = [affordable_jobs(graph, limit, 4, is_tiled=is_tiled) for limit in limits]
+    assert jobs == sorted(jobs)
+    assert (jobs[0], jobs[-1]) == (1, affordable_jobs(graph, None, 4, is_tiled=is_tiled)) == (1, 4)
+    lean, rich = (
+        sum(affordable_jobs(graph, n, 4, is_tiled=True, fold_bytes=f) for n in limits) for f in (1 << 30, 0)
+    )
+    assert lean < rich  # what sums need
 
 
 def test_more_divisions_at_a_time_where_few_rows_fold_between_coarse_vertices() -> None:
