@@ -170,8 +170,8 @@ int main(int argc, char **argv) {
 
 def test_copies_are_inputs_of_the_region_where_it_finds_them_first() -> None:
     """Pairs beside each border in each step; between calls, a copy is of what the call before it made."""
-    for steps in (1, 5):
-        found = analyse_text(COPIED, steps, nodes=4, regions=["kernel"])
+    for steps, exact in ((1, False), (5, False), (5, True)):
+        found = analyse_text(COPIED, steps, nodes=4, regions=["kernel"], exact=exact)
         assert found.best(4).comm_bytes == 3 * 2 * 2 * 8 * steps
 
 
