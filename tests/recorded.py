@@ -84,7 +84,7 @@ def record_file(
         path = Path(folder) / "trace"
         traced = run_to_end(executable, *arguments, COMMANALYZER_TRACE=str(path))
         trace: Trace = read_trace(path)
-        graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
+        graph = _checked_graph(trace, plan.sites)
         work = work_counts(trace, plan.sites, graph.sites, DEFAULT_WEIGHTS)
         return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics, trace)
 
@@ -112,8 +112,8 @@ def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> V
     return _checked_graph(read_trace(trace), sites)
 
 
-def _checked_graph(trace: Trace, sites: SiteTable, *, has_regions: bool = False) -> ValueGraph:
+def _checked_graph(trace: Trace, sites: SiteTable) -> ValueGraph:
     """Graph of a trace, compared with the one that the reference builds from expanded rows."""
-    graph = build_store(trace, sites, has_regions=has_regions).graph()
-    assert_same_graph(graph, build_reference(trace, sites, has_regions=has_regions))
+    graph = build_store(trace, sites).graph()
+    assert_same_graph(graph, build_reference(trace, sites))
     return graph

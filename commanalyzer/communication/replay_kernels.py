@@ -120,9 +120,8 @@ def replay(rows: Any, timeline: Any, told: Any, pairs: Any, earlier: Any, result
     event, row_of, sink_of, fill, vertex = timeline
     version, is_open = np.ones(len(earlier), np.int64), np.zeros(len(earlier), np.bool_)
     has, contributed = np.zeros(len(result[0]), np.int64), np.zeros(result[1].shape[1], np.bool_)
-    old, noted, before = np.zeros((3, len(earlier)), np.int64)
+    old, noted = np.zeros((2, len(earlier)), np.int64)
     num_old, at, is_inside = 0, 0, len(event) == 0 or event[0] != OUTSIDE
-    has_begun = is_inside
     while at < len(event):
         e = event[at]
         at += 1
@@ -139,12 +138,10 @@ def replay(rows: Any, timeline: Any, told: Any, pairs: Any, earlier: Any, result
                     version[vertex[d]] += 1
         elif e > EARLIER:
             is_inside = e == INSIDE
-            before = before if has_begun else version.copy()  # whatever is a copy of an input: it is one
-            has_begun |= is_inside
         else:
             v = EARLIER - e
             if not old[v]:
                 noted[num_old] = v
                 num_old += 1
-            old[v] = max(before[v], version[v] - (version[v] - event[at]) % ORDER_VERSIONS)
+            old[v] = version[v] - (version[v] - event[at]) % ORDER_VERSIONS
             at += 1

@@ -44,16 +44,15 @@ def build_store(
     trace: Trace,
     table: SiteTable,
     *,
-    has_regions: bool = False,
     spill: Spill | None = None,
     weights: WorkWeights = DEFAULT_WEIGHTS,
 ) -> GraphStore:
     """Graph of everything that was recorded, its columns in ``spill`` (default: memory).
 
-    Where only part of the run was counted (``has_regions``), values from outside it are inputs. Chains that
-    never happened inside the region are left out, their values are inputs. What made them anew between its
-    executions is a row without sources: it happened as often, but at most once before each execution, since
-    a region sees the last one only.
+    Where only a region of the run was counted, values from outside it are inputs. Chains that never happened
+    inside of it are left out, their values are inputs. What made them anew between its executions is a row
+    without sources: it happened as often, but at most once before each execution, since a region sees the
+    last one only.
     """
     tables = Tables.of(trace)
     sites = SiteColumns.of(table)
@@ -72,7 +71,7 @@ def build_store(
     named += (Site("(outside the region)", "", 0, "input", 8),) if entries > 1 else ()
     work = vertex_work(columns, named, vertices.count, weights)
     vertex_writer = _VertexWriter(vertices, work, writer)
-    _add_homes(trace, names, homes, vertex_writer, has_regions)
+    _add_homes(trace, names, homes, vertex_writer)
     _add_defined(trace, names, tables, homes, sites, vertex_writer)
     return writer.finish(tuple(names.objects), named)
 
@@ -267,18 +266,17 @@ class _VertexWriter:
         )
 
 
-def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, has_regions: bool) -> None:
+def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter) -> None:
     """Append the homes. Inputs are those that were read before anything was stored there.
 
-    Where only a region was counted, all that were read are: the order inside it is not known.
+    Rows are in the order in which they first happened, inside the region if there is one.
     """
-    from commanalyzer.graph.reading.form_kernels import FIRST_READ, READ
+    from commanalyzer.graph.reading.form_kernels import FIRST_READ
 
-    asked = READ if has_regions else FIRST_READ
     first = 0
     for home, width in homes.widths():
         behind = first + len(home)
-        is_input = (writer.vertices.state[first:behind] & asked) != 0
+        is_input = (writer.vertices.state[first:behind] & FIRST_READ) != 0
         places = name_homes(names, homes.ranges, trace, home)
         writer.add(first, places, width, is_input, np.zeros(len(home), np.bool_))
         first = behind

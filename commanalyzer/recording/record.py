@@ -248,7 +248,6 @@ class _Recorder:
         store = build_store(
             trace,
             self.sites,
-            has_regions=bool(request.regions),
             spill=Spill.within(request.memory_limit_bytes),
             weights=request.work_weights or DEFAULT_WEIGHTS,
         )

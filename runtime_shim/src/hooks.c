@@ -252,11 +252,17 @@ CA_HOOK void ca_count_blocks(uint32_t block, uint64_t times) { ca_block_counters
 
 CA_HOOK void ca_count_external(uint32_t function) { ca_external_calls[function]++; }
 
-/* Regions: calls of the named functions and what lies between the named marks, nested ones included. */
+/* Regions: calls of the named functions and what lies between the named marks, nested ones included. When the first
+ * one begins, the log and the shadow do, too: rows are in the order of the region, and what it finds in memory is an
+ * input of the place where it is, whoever that was copied from. What is copied between its executions is not: such a
+ * value may be one that it made. */
 static uint64_t region_depth;
 CA_CALL void ca_region_enter(void) {
-  if (!region_depth++)
-    ca_statistics.region_entries++;
+  if (!region_depth++ && !ca_statistics.region_entries++) {
+    ca_repeats_forget();
+    ca_rows_forget();
+    ca_own_copies();
+  }
   ca_active = 1;
 }
 CA_CALL void ca_region_leave(void) {

@@ -62,6 +62,15 @@ uint32_t ca_repeat_number(uint64_t hash, uint64_t changes) {
   return found && ca_state.repeats[found].changes == changes ? found : 0;
 }
 
+/* No loop is known any more; those around this place, which are being recorded, are not remembered either. */
+CA_SLOW void ca_repeats_forget(void) {
+  ca_spoil_repeats();
+  for (uint32_t i = 1; i < ca_num_repeats(); i++)
+    ca_state.repeats[i].hash = 0; /* that of none */
+  if (known.table)
+    memset(known.table, 0, (known.table_mask + 1) * sizeof *known.table);
+}
+
 static uint32_t number_of(uint64_t hash) {
   if ((!known.table || ca_num_repeats() * 2ull > known.table_mask) && !grow_table())
     return 0;

@@ -237,6 +237,15 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   return found ? (struct ca_found){found - 1, false} : ca_row_add(event);
 }
 
+/* What was recorded so far does not come again: rows are in the order of what happens from now on. */
+CA_SLOW void ca_rows_forget(void) {
+  ca_index_forget();
+  memset(logged.hashes, 0, sizeof logged.hashes);
+  memset(logged.common, 0, sizeof logged.common);
+  ca_state.cursor = ca_state.cells + ca_num_rows;
+  ca_state.detours[ca_num_rows].instead = 0;
+}
+
 /* A range of words became constant. */
 void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) {
   uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #define TIB (1ull << 40)
-#define MOST_LITERALS (1ull << 16) /* words of a variable: the shadow of larger ones would cost more */
 
 static void give_up(const char *reason) {
   dprintf(2, "commanalyzer: cannot record: %s\n", reason);
@@ -22,16 +21,6 @@ static void map_at(uint64_t base, uint64_t bytes, const char *what) {
   madvise(got, bytes, MADV_DONTDUMP);
 }
 
-/* A variable that nothing may be stored to holds literals, which are no sources: all of them are copies of its first
- * word, so that what is computed from one or another of them is the same chain. */
-static void name_literals(void) {
-  for (uint64_t i = 0; i < ca_num_globals; i++) {
-    uint64_t word = ca_word((uint64_t)ca_globals[i].start), words = ca_words(ca_globals[i].size);
-    if (ca_globals[i].object >> 32 && words > 1 && words <= MOST_LITERALS)
-      ca_set_states(word + 1, words - 1, ca_current(word));
-  }
-}
-
 __attribute__((constructor(1), used)) static void start(void) {
   map_at(CA_SHADOW_BASE, CA_SHADOW_BYTES, "no address space for the shadow memory");
   map_at(CA_CHANGES_BASE, CA_CHANGES_BYTES + CA_COARSE_BYTES, "no address space for the changes of the shadow");
@@ -43,7 +32,7 @@ __attribute__((constructor(1), used)) static void start(void) {
                   ca_repeats_reserve() && ca_order_reserve();
   if (!reserved)
     give_up("no address space for the rows");
-  name_literals();
+  ca_name_literals();
   ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 8 / CA_WORD_BYTES);
   const char *path = ca_trace_prepare(getenv("COMMANALYZER_TRACE"));
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");

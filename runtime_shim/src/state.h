@@ -103,6 +103,8 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment);
 void ca_forget_range(uint64_t address, uint64_t bytes);
 void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes);
 void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes);
+void ca_own_copies(void);
+void ca_name_literals(void);
 void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags);
 void ca_trim_extents(void);
 const struct ca_blocks *ca_list_blocks(uint64_t *count);
@@ -155,6 +157,7 @@ bool ca_index_room(void);
 void ca_index_put(uint64_t row);
 void ca_index_forget(void);
 
+void ca_rows_forget(void);
 struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_again(const struct ca_event *event);
 struct ca_found ca_row_add(const struct ca_event *event);
@@ -166,6 +169,7 @@ void ca_set_states(uint64_t word, uint64_t words, uint64_t state);
 
 /* Loops that repeat (repeats.c). */
 bool ca_repeats_reserve(void);
+void ca_repeats_forget(void);
 void ca_repeats_settle(void);
 void ca_repeat_outcome(const struct ca_repeat *repeat);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);

@@ -23,6 +23,7 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
 }
 
 #define PAGE_WORDS (1ull << (CA_CHANGES_PAGE - CA_UNIT_BITS))
+#define MOST_LITERALS (1ull << 16) /* words of a variable: the shadow of larger ones would cost more */
 
 /* A page that held other values is empty: so is its digest. */
 static void forget_page(uint64_t word, uint64_t *digest) {
@@ -53,6 +54,27 @@ void ca_forget_range(uint64_t address, uint64_t bytes) {
     }
     word += words;
   }
+}
+
+/* A variable that nothing may be stored to holds literals, which are no sources: all of them are copies of its first
+ * word, so that what is computed from one or another of them is the same chain. */
+void ca_name_literals(void) {
+  for (uint64_t i = 0; i < ca_num_globals; i++) {
+    uint64_t word = ca_word((uint64_t)ca_globals[i].start), words = ca_words(ca_globals[i].size);
+    if (ca_globals[i].object >> 32 && words > 1 && words <= MOST_LITERALS)
+      ca_set_states(word + 1, words - 1, ca_current(word));
+  }
+}
+
+/* All values that were copied become values of their place; in workspaces, which are no places, they stay. */
+CA_SLOW void ca_own_copies(void) {
+  const uint64_t *digests = (const uint64_t *)CA_COARSE_BASE, most = PAGE_WORDS << (CA_COARSE_PAGE - CA_CHANGES_PAGE);
+  for (uint64_t first = 0; first < CA_WORD_MASK; first += most)
+    for (uint64_t page = first; digests[first / most] && page < first + most; page += PAGE_WORDS)
+      for (uint64_t word = page; !ca_page_is_own(page) && word < page + PAGE_WORDS; word++)
+        if (*ca_shadow(word) && !ca_own_state(word))
+          ca_set_state(word, 0);
+  ca_name_literals();
 }
 
 static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags) {

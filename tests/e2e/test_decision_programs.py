@@ -17,7 +17,7 @@ PROGRAMS = {
     "pagerank": ("rank[64]=block:4 new[64]=block:4", "144 * s", 0),
     "redblack": ("u[18x18]=block:2x2", "608 * s", 0),
     "power": ("a[32x32]=block:4x1 x[32]=block:4 y[32]=block:4", "864 * s", 0),
-    "kmeans": ("px=block:4 py=block:4 cluster=block:4", "348 * s - 72", 0),
+    "kmeans": ("px=block:4 py=block:4 cluster=block:4", "348 * s", 0),
     "shocktube": ("now[64x3]=block:4x1 next[64x3]=block:4x1", "192 * s", 6_192),
     "newton": ("orbit[64x4]=block:4x1 result[64x3]=block:4x1", "0 * s", 552),
     "adaptive": (" ".join(f"{a}[66]=block:4" for a in ["u", "k1", "k2", "guess"]), "48 * s + 96 * t", 9_576),

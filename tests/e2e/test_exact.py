@@ -164,14 +164,6 @@ def test_rows_of_other_inputs_read_other_versions(exact: bool, least: float) -> 
     assert least * theory <= best.comm_bytes <= theory
 
 
-def test_copies_that_were_made_before_the_region_are_of_one_input() -> None:
-    text = """double u[48], k[48], t; __attribute__((noinline)) void next(void) { t = t * 0.5 + 1; }
-    __attribute__((noinline)) void kernel(void) { for (int i = 0; i < 480; i++) u[i % 48] *= k[i % 48]; }
-    int main(void) { for (int i = 0; i < 48; i++) { next(); k[i] = t; } kernel(); printf("%g\\n", u[5]); }"""
-    result = analyse_text(text, nodes=NODES, regions=["kernel"], decompose="u=block", exact=True)
-    assert [d.comm_bytes for d in result.decompositions if "=" in d.method] == [(NODES - 1) * 8]  # t
-
-
 def test_the_best_was_counted_event_by_event_where_many_turn_out_dearer() -> None:
     source = ROOT / "workloads" / "kernels" / "multigrid2d.c"
     result = analyze(source, [16, 2], nodes=NODES, exact=True, program_output="discard")

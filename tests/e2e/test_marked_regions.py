@@ -98,6 +98,83 @@ def test_values_that_change_between_calls_cross_again(change: str, versions: int
         assert found.best(4).comm_bytes == 2 * 3 * 8 * (1 + seen)
 
 
+STATIC_HALO = """
+double u[256], v[256], k[256], g[256];
+__attribute__((noinline)) void update(double *to, double *from, double a) {
+    for (int i = 1; i < 255; i++) to[i] = a * from[i] + k[i - 1] * from[i] + k[i] + k[i + 1] * from[i];
+}
+__attribute__((noinline)) void prepare(int steps) {
+    for (int i = 0; i < 256; i++) k[i] = 1 / (g[i] + 0.5 * g[i] * g[i]);
+    for (int t = 0; t < steps; t++) update(v, u, 0.5), update(u, v, 0.25);
+}
+__attribute__((noinline)) void kernel(int steps) { prepare(steps); }
+int main(int argc, char **argv) {
+    for (int i = 0; i < 256; i++) u[i] = i % 9, g[i] = 1 + i % 4;
+    SETUP;
+    kernel(atoi(argv[1]));
+    printf("%g\\n", u[5]);
+}
+"""
+
+
+@pytest.mark.parametrize("setup", ["", "prepare(4)", "update(v, u, 0.5), update(u, v, 0.25)"])
+@pytest.mark.parametrize("steps", [1, 6])
+def test_what_the_region_makes_once_crosses_once(setup: str, steps: int) -> None:
+    """Coefficients beside each border, whether or not the same was done before the region."""
+    text = STATIC_HALO.replace("SETUP", setup)
+    found = analyse_text(text, steps, nodes=4, regions=["kernel"])
+    assert found.best(4).comm_bytes == found.best(4).communication.high_bytes == 3 * 2 * 8
+
+
+@pytest.mark.parametrize("steps", [1, 6])
+def test_forces_from_before_the_region_cross_as_often_as_positions_change(steps: int) -> None:
+    """Velocity Verlet: the set-up computes the first forces by the same function."""
+    text = """
+double x[256], v[256], f[256];
+__attribute__((noinline)) void force(void) {
+    for (int i = 1; i < 255; i++) f[i] = x[i - 1] * x[i - 1] - 2 * x[i] + x[i + 1] * x[i + 1];
+}
+__attribute__((noinline)) void kernel(int steps) {
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < 255; i++) v[i] += 0.5 * f[i], x[i] += 0.1 * v[i];
+        force();
+        for (int i = 1; i < 255; i++) v[i] += 0.5 * f[i];
+    }
+}
+int main(int argc, char **argv) {
+    for (int i = 0; i < 256; i++) x[i] = i + 0.1 * (i % 3);
+    force();
+    kernel(atoi(argv[1]));
+    printf("%g\\n", x[5]);
+}
+"""
+    found = analyse_text(text, steps, nodes=4, regions=["kernel"], decompose="x=block")
+    item = next(d for d in found.decompositions if "=" in d.method)
+    assert item.comm_bytes == item.communication.high_bytes == 3 * 2 * 8 * steps
+
+
+COPIED = """
+double u[256][2], w[256][2], pair[2];
+__attribute__((noinline)) void set(int i) { pair[0] = i % 7; pair[1] = i % 3; }
+__attribute__((noinline)) void kernel(void) {
+    for (int i = 1; i < 255; i++)
+        for (int c = 0; c < 2; c++) w[i][c] = u[i - 1][c] * 0.3 + u[i + 1][1 - c] * u[i][c];
+}
+int main(int argc, char **argv) {
+    for (int i = 0; i < 256; i++) { set(i); memcpy(u[i], pair, sizeof pair); }
+    for (int t = 0; t < atoi(argv[1]); t++) { kernel(); memcpy(u, w, sizeof u); }
+    printf("%g\\n", w[5][1]);
+}
+"""
+
+
+def test_copies_are_inputs_of_the_region_where_it_finds_them_first() -> None:
+    """Pairs beside each border in each step; between calls, a copy is of what the call before it made."""
+    for steps, exact in ((1, False), (5, False), (5, True)):
+        found = analyse_text(COPIED, steps, nodes=4, regions=["kernel"], exact=exact)
+        assert found.best(4).comm_bytes == 3 * 2 * 2 * 8 * steps
+
+
 SEGMENTS = """
 #include <commanalyzer.h>
 double x[4], out[4];

@@ -24,11 +24,8 @@ from tests.reference.naming import name_homes
 _NEVER = np.iinfo(np.int64).max
 
 
-def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
+def build_graph(trace: Trace, table: SiteTable) -> ValueGraph:
     """Graph of everything that was recorded.
-
-    Args:
-        has_regions: Only part of the run was counted: values from outside it are inputs.
 
     Returns:
         The graph; chains that never happened inside the region are left out, their values are inputs.
@@ -50,10 +47,6 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     is_read = source[
         (source >= 0) & (rows.count[np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))] > 0)
     ]
-    if has_regions:
-        # the order inside the region is not known; named values are made anew
-        is_input[: len(index.home)] = False
-        is_input[is_read[is_read < len(index.home)]] = True
     # what was stored between executions of the region and is read: each sees the last version at most
     entering = np.bincount(sink[~rows.is_fill], rows.outside[~rows.is_fill], num_vertices).astype(np.int64)
     np.add.at(entering, fills.vertex, rows.outside[fills.row])

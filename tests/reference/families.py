@@ -45,7 +45,7 @@ def without_families(trace: Trace) -> Trace:
         is_plain = row.flags == 0
         is_defining = row.flags in (abi.ROW_REGISTER, abi.ROW_TEMPORARY) and row.site in sites
         terms = tuple(term for group in row.groups for term in group)
-        key = (row.site, row.flags, row.sink, row.labels, terms)
+        key = (row.site, row.flags, row.sink, row.labels, terms, row.count == 0)  # not of the region
         found = kept.setdefault(key if is_plain or is_defining else (row.name, row.site, row.sink), row)
         if found is not row:
             found.count += row.count

@@ -254,8 +254,12 @@ static void frames(void) {
   show("deeper", ca_frame(0, 128, 990000) == (void *)inner);
 }
 
+/* Copies from before the region, and from between its executions; the log from before it. */
 static void regions(void) {
+  const uint64_t last = word(&field[15]);
   ca_active = 0;
+  ca_copy_8(1, at(&field[9]), last, last + 1);
+  show("copied", ca_load(at(&field[9])) == last && ca_changes(at(field), at(&field[15])) != 0);
   for (int step = 0; step < 4; step++) {
     if (step == 1)
       ca_region_enter();
@@ -265,7 +269,12 @@ static void regions(void) {
       ca_region_leave();
     ca_row_1(1, at(&field[0]), 2, word(&field[1]));
     ca_count_block(1);
+    if (step == 1)
+      show("own", ca_load(at(&field[9])) == word(&field[9]) && ca_changes(at(field), at(&field[15])) == 0);
   }
+  ca_copy_8(1, at(&field[9]), last, last + 1);
+  ca_region_enter();
+  show("between", ca_load(at(&field[9])) == last);
 }
 
 static void counters(void) {

@@ -2,7 +2,7 @@
  *
  * Points in blocks that have members of all K clusters, per iteration: centroids to all and sums of them
  * back, 4 K (p - 1) words; numbers of members and of changes combined, and the changes back: (K + 2) (p - 1)
- * words of 4 bytes. The first centroids are copies of points: 4 bytes each, 8 K (p - 1) bytes less. */
+ * words of 4 bytes. */
 #include <float.h>
 #include <stdio.h>
 

@@ -174,12 +174,16 @@ class Written(NamedTuple):
 
 @compiled_inline
 def first_place(hash_: Any, name: Any, count: Any, written: Any) -> Any:
-    """Where a row is: at the end if it is the first with its hash, else where that is, and counted there."""
+    """Where a row is: at the end if it is the first with its hash, else where that is, and counted there.
+
+    What never happened in the region came before it: such rows are of their own.
+    """
     cells, table = written.cells, written.table
     slot = hash_ & (len(table) - 1)
     while table[slot] != 0:
         place = (table[slot] & LOW) - 1
-        if table[slot] >> _TAG == hash_ >> _TAG and cells[place, 0] == hash_:
+        is_same = table[slot] >> _TAG == hash_ >> _TAG and cells[place, 0] == hash_
+        if is_same and (cells[place, 1] == 0) == (count == 0):
             cells[place, 1] += count
             written.kept[name] = written.names[place]
             return place

@@ -72,6 +72,7 @@ def merged_rows(heads: Int64, cells: Int64, units: Int32) -> Merged:
     most += len(heads) if most else 0
     hash_, count = np.empty((2, most), np.int64)
     used = kernels.hash_merged(heads, cells, units, is_merged, scratch(), hash_, count) if most else 0
+    hash_[:used] ^= count[:used] == 0  # what came before the region is no row of it
     _, first, same = np.unique(hash_[:used], return_index=True, return_inverse=True)
     merged = np.full(used, -1, np.int64)
     merged[first] = 0
