@@ -17,7 +17,7 @@ from commanalyzer.graph.reading import form_kernels as kernels
 from commanalyzer.graph.reading.form_kernels import find_sinks
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.graph.storage.store import GraphStore
-from commanalyzer.graph.value_graph import Int32, Int64
+from commanalyzer.graph.value_graph import Int32, Int64, Rows
 from commanalyzer.recording.abi import ROW_FAMILY
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
@@ -61,4 +61,4 @@ class Timeline:
 def is_same_graph(store: GraphStore, other: GraphStore) -> bool:
     """Whether two recordings of a run have the same chains in the same order, between the same vertices."""
     one, two = (replace(each).graph().rows for each in (store, other))  # which are not kept
-    return all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    return all(np.array_equal(getattr(one, name), getattr(two, name)) for name in Rows._fields)
