@@ -22,7 +22,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 # Lines that each part may have. Their sum only goes down: who adds somewhere takes away, first of all there.
 BUDGETS = {
     "checking": 519,
-    "cli": 3_119,
+    "cli": 3_122,
     "communication": 2_938,
     "division": 6_770,
     "foundation": 1_100,
@@ -30,9 +30,9 @@ BUDGETS = {
     "kernels": 6_585,
     "machine": 4_540,
     "profiles": 4_768,
-    "program": 8_729,
+    "program": 8_731,
     "recording": 10_565,
-    "report": 6_930,
+    "report": 6_924,
     "result": 2_531,
     "scaling": 5_920,
     ".": 766,
