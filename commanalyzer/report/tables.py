@@ -91,9 +91,8 @@ def terminal_table(
     look.setdefault("title_justify", "left")
     table = _Whole(title=title or None, **look)
     for column in shown:
-        side: JustifyMethod = "right" if column.is_number else "left"
         folded: ColumnLook = {"overflow": "fold", **column.look}
-        table.add_column(column.name, justify=side, **folded)
+        table.add_column(column.name, justify="right" if column.is_number else "left", **folded)
     for item in items:
         table.add_row(*(Text(column.cell(item)) for column in shown))
     return table
