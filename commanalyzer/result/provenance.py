@@ -98,7 +98,7 @@ def require_same_program(result: AnalysisResult, sources: Sequence[Path], argume
 def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> ProgramOfResult:
     """The program of ``result``, with its own or other ``arguments``, such as those of a smaller problem.
 
-    Of an executable, that alone. A :class:`ConfigError` if the result is not of files, or one of them is missing or has changed.
+    Of an executable, that alone. A :class:`ConfigError` if it has no files, or one is missing or changed.
     """
     hashes = result.provenance.input_hashes
     if result.counted is not None or not hashes:
