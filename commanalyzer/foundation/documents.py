@@ -63,7 +63,7 @@ def reading(
     except _DAMAGED as cause:
         if isinstance(cause, CommAnalyzerError) and str(path) in cause.where:
             raise
-        found = f"no {cause}" if isinstance(cause, KeyError) else str(cause)
+        found = {KeyError: f"no {cause}", UnicodeDecodeError: "no text"}.get(type(cause), str(cause))
         raise error(f"expected {what}, found: {found}", where=str(path), hint=hint) from cause
 
 

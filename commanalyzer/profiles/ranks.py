@@ -181,7 +181,7 @@ def _rows(group: str) -> list[int]:
     return [INDEX[name] for name in GROUPS[group]]
 
 
-def _work_of_ranks(store: GraphStore, division: Decomposition) -> Callable[[Float64], Float64]:
+def work_of_ranks(store: GraphStore, division: Decomposition) -> Callable[[Float64], Float64]:
     """Function from the work of all values, float64[V], to that of each rank, float64[p].
 
     Owners compute their values; terms of a sum, the ranks that combine them, unless the paper's model counts;
@@ -215,7 +215,7 @@ def _mixes(mix: InstructionMix, store: GraphStore, division: Decomposition) -> F
     else is executed (control) follows these together.
     """
     done = sum((site.operations for site in store.sites), Operations())
-    work, of_ranks = store.graph().work_flops, _work_of_ranks(store, division)
+    work, of_ranks = store.graph().work_flops, work_of_ranks(store, division)
 
     def shares(amount: int, weights: WorkWeights) -> Float64:
         own = vertex_work(store.row_columns, store.sites, len(work), weights) if amount else work

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypedDict, TypeVar, Unpack
 
 from rich.box import Box
-from rich.console import Console, JustifyMethod, OverflowMethod
+from rich.console import Console, ConsoleOptions, JustifyMethod, OverflowMethod, RenderResult
 from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
@@ -73,15 +73,26 @@ def across(
     return [numeric(name, of(place), **look) for place, name in enumerate(names)]
 
 
+class _Whole(Table):
+    """A table that is folded where the terminal has no room for it: no digit is left out."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.__rich_measure__(console, options).minimum >= options.max_width:
+            for column in self.columns:
+                column.no_wrap = False
+        return super().__rich_console__(console, options)
+
+
 def terminal_table(
     items: Iterable[T], fields: Iterable[Field[T]], title: str = "", **look: Unpack[TableLook]
 ) -> Table:
     """Table for a terminal, its title on the left unless its ``look`` says otherwise."""
     shown = list(fields)
     look.setdefault("title_justify", "left")
-    table = Table(title=title or None, **look)
+    table = _Whole(title=title or None, **look)
     for column in shown:
-        table.add_column(column.name, justify="right" if column.is_number else "left", **column.look)
+        folded: ColumnLook = {"overflow": "fold", **column.look}
+        table.add_column(column.name, justify="right" if column.is_number else "left", **folded)
     for item in items:
         table.add_row(*(Text(column.cell(item)) for column in shown))
     return table

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.version import tool_version
+from commanalyzer.program.frontend.drivers.embedded import is_elf
 from commanalyzer.result.results import AnalysisResult, Provenance
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +79,8 @@ class ProgramOfResult:
 
 def require_same_program(result: AnalysisResult, sources: Sequence[Path], arguments: Sequence[str]) -> None:
     """A :class:`ConfigError` unless ``result`` is of these sources, unchanged, run with these arguments."""
-    hashes = sorted(digest for _, digest in result.provenance.input_hashes)
+    inputs = result.provenance.input_hashes[: 1 if all(map(is_elf, sources)) else None]  # then its sources
+    hashes = sorted(digest for _, digest in inputs)
     if result.counted is not None or hashes != sorted(file_hash(path) for path in sources):
         named = ", ".join(name for name, _ in result.provenance.input_hashes) or result.program
         raise ConfigError(
@@ -96,12 +98,13 @@ def require_same_program(result: AnalysisResult, sources: Sequence[Path], argume
 def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> ProgramOfResult:
     """The program of ``result``, with its own or other ``arguments``, such as those of a smaller problem.
 
-    A :class:`ConfigError` if the result is not of sources, or one of them is missing or has changed.
+    Of an executable, that alone. A :class:`ConfigError` if it has no files, or one is missing or changed.
     """
     hashes = result.provenance.input_hashes
     if result.counted is not None or not hashes:
         raise ConfigError("expected a result of analysed sources, found another", where=result.program)
-    for name, digest in hashes:
+    files, flags = (hashes[:1], ()) if is_elf(Path(hashes[0][0])) else (hashes, result.provenance.flags)
+    for name, digest in files:
         path = Path(name)
         if not path.is_file() or file_hash(path) != digest:
             raise ConfigError(
@@ -110,4 +113,4 @@ def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> Prog
                 hint="run in the directory of the analysis, give the sources instead, or analyse again",
             )
     given = tuple(arguments) or result.command[1:]
-    return ProgramOfResult(tuple(Path(name) for name, _ in hashes), given, result.provenance.flags)
+    return ProgramOfResult(tuple(Path(name) for name, _ in files), given, flags)

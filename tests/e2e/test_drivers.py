@@ -35,10 +35,12 @@ def test_make_built_program_is_analysed_like_its_sources(project: Project, flags
     project.write(SMOOTHING)
     project.run(f'make CC="commanalyzer cc" CFLAGS="{flags}"')
     assert project.run(f"./prog {POINTS} {STEPS}").out == "179.559944 1\n"
-    from_executable = project.analysis("./prog", "--nodes", 4, "--", POINTS, STEPS)
+    from_executable = project.analysis("./prog", "--nodes", 4, "-o", "prog.cmz", "--", POINTS, STEPS)
     from_sources = project.analysis(*SOURCES, "--nodes", 4, "--", POINTS, STEPS)
     assert measured(from_executable) == measured(from_sources)
     assert _best_bytes(from_executable) == STENCIL_BYTES
+    ranks = project.run(f"commanalyzer profile prog --division prog.cmz -q -- {POINTS} {STEPS}").out
+    assert "rank" in ranks and "sequential" in project.run("commanalyzer patterns prog.cmz -- 8 2").out
     # Of the archive, what the linker took; two objects of one name do not disturb each other.
     assert [i["path"] for i in from_executable["provenance"]["inputs"]] == ["prog", *SOURCES]
     assert (project.folder / "src/x/part.d").exists() == ("-MMD" in flags)

@@ -13,6 +13,7 @@ from commanalyzer import analyze, causes_of, differences, load, save
 from commanalyzer.cli.main import main
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import NO_LOOP
+from commanalyzer.report.result.exports import export_result
 from commanalyzer.result.comparison.difference import Change
 from tests.e2e.command import HEAT
 from tests.native import ROOT
@@ -34,6 +35,29 @@ def heat(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         found[grid] = folder / f"{grid}.cmz"
         save(result, found[grid])
     return found
+
+
+SUMMED = """
+double größe[64];
+int main(void) {
+  double sum = 0;
+  for (int i = 0; i < 64; i++) größe[i] = i * 0.5 + größe[63 - i];
+  for (int i = 0; i < 64; i++) sum += größe[i] * größe[i] * größe[i];
+  return sum < 0;
+}
+"""
+
+
+def test_exported_work_is_that_of_the_imbalance_and_names_are_of_any_alphabet(tmp_path: Path) -> None:
+    """Every node adds its share of the sum: no single one does all of it."""
+    (tmp_path / "a.c").write_text(SUMMED, encoding="utf-8")
+    result = analyze([tmp_path / "a.c"], nodes=(4,))
+    export_result(result, "dot", tmp_path / "a.dot", nodes=4)
+    work = [float(w) for w in re.findall(r"work_flops=([0-9.e+]+)", (tmp_path / "a.dot").read_text())]
+    item = result.decomposition(4)
+    assert len(work) == 4 and max(work) / np.mean(work) == pytest.approx(item.imbalance, rel=1e-6)
+    assert item.imbalance < 1.1 and sum(work) == pytest.approx(result.work.flops)
+    assert "größe" in {home.name for home in result.graph.objects}
 
 
 def test_pairs_add_up_to_the_matrix(heat: dict[str, Path]) -> None:

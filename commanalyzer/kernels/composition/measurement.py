@@ -252,7 +252,7 @@ def _run(words: Sequence[str], deadline: float, where: str) -> None:
         raise TargetRunError(
             "the measurement took too long"
             if done.exit_status is None
-            else f"the block ended with status {done.exit_status}: {done.last_lines(3)}",
+            else f"the block ended with status {done.exit_status}: {done.last_lines(3) or 'no message'}",
             where=where,
-            hint="--timeout, fewer --repetitions or smaller --sizes",
+            hint="--timeout, fewer --repetitions or smaller --sizes; functions are void NAME(int *, size_t)",
         )

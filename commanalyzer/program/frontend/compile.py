@@ -270,8 +270,8 @@ def _compiled_executable(
     """
     if len(sources) != 1:
         raise ConfigError(
-            f"expected one executable or only sources, found both in {len(sources)} files",
-            where=", ".join(map(str, sources)),
+            f"expected one executable or only sources, found {', '.join(map(str, sources))}",
+            hint='object files and libraries are linked with --ldflags "more.o -lm"',
         )
     if flags:
         raise ConfigError(

@@ -69,7 +69,7 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
     """
     lines = ir_text.split("\n")
     plain = {name: _PARAMETERS.sub("", name) for name in wanted}
-    source_names = {m.group(1): m.group(2) for m in map(_SUBPROGRAM.match, lines) if m}
+    source_names = {m.group(1): source_name(m.group(2)) for m in map(_SUBPROGRAM.match, lines) if m}
     found: list[str] = []
     matched: set[str] = set()
     available: list[str] = []
@@ -89,9 +89,9 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
         found.append(ir_name)
         lines[index] = prevent_inlining(line)
     symbols = (match.group("name") for match in _DECLARED.finditer(ir_text))
-    marks = tuple(dict.fromkeys(s.removeprefix(BEGIN).removeprefix(END) for s in symbols))
-    found += [BEGIN + name for name in marks if name in wanted]
-    _require_all(wanted, matched | set(marks), available, marks)
+    marks = {s: source_name(s) for s in (s.removeprefix(BEGIN).removeprefix(END) for s in symbols)}
+    found += [BEGIN + symbol for symbol, name in marks.items() if name in wanted]
+    _require_all(wanted, matched | set(marks.values()), available, tuple(marks.values()))
     return "\n".join(lines), tuple(found)
 
 

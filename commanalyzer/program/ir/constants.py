@@ -71,7 +71,7 @@ class ConstantReader:
 
     def _aggregate(self, type_: IrType, text: str) -> bytes:
         if text[0] == "c":
-            return string_constant_bytes(text)
+            return unescaped(text[2:-1])
         cursor = Cursor(text, 0)
         if cursor.accept("splat"):
             cursor.expect("(")
@@ -147,9 +147,9 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) & 1 else value
 
 
-def string_constant_bytes(text: str) -> bytes:
-    r"""Return the bytes of ``c"..."``; ``\xx`` are two hexadecimal digits, ``\\`` is a backslash."""
-    data = text[2:-1].encode("utf-8", "surrogateescape")
+def unescaped(text: str) -> bytes:
+    r"""Return the bytes of a printed string or name; ``\xx`` are two hexadecimal digits, ``\\`` is one."""
+    data = text.encode("utf-8", "surrogateescape")
     return _ESCAPED.sub(lambda m: b"\\" if m[1] == b"\\" else bytes((int(m[1], 16),)), data)
 
 

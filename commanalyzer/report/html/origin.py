@@ -9,7 +9,7 @@ from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Content, Facts, Folded, Points, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
-from commanalyzer.report.result.text import graph_line, recording_line, work_line
+from commanalyzer.report.result.text import graph_line, recording_line, singletons_line, work_line
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.results import AnalysisResult
 
@@ -23,20 +23,13 @@ def recording_section(subject: Subject) -> Section:
         ("Work", work_line(result.work)),
         ("Value graph", graph_line(result)),
         ("Analysis", f"peak {format_bytes(result.peak_memory_bytes)}"),
-        ("Singletons", _singletons(result)),
+        ("Singletons", singletons_line(result)),
         ("Events that could not be recorded", format_count(result.recording.dropped_events)),
     ]
     warnings = warnings_of(result)
     blocks: list[Content] = [Facts(tuple(pairs))]
     blocks.append(Points(warnings, is_warning=True) if warnings else Words(("No warnings.",)))
     return Section(f"{subject.name}-recording", "Recording and warnings", tuple(blocks))
-
-
-def _singletons(result: AnalysisResult) -> str:
-    counts = result.singletons
-    if counts is None:
-        return "not counted, the graph is large (--model hpdc18 counts them)"
-    return f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (rule of the paper)"
 
 
 def warnings_of(result: AnalysisResult) -> tuple[str, ...]:

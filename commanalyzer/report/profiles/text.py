@@ -166,16 +166,11 @@ def accuracy_fields(made: Made) -> tuple[Field[Accuracy], ...]:
         return models[a.class_name][a.metric]
 
     return (
-        worded("class", lambda a: a.class_name, overflow="fold"),
-        worded("metric", lambda a: a.metric, overflow="fold"),
-        worded(
-            "type",
-            lambda a: own(a).setup.type,
-            "what is modelled; Percentage: the product with LSys",
-            overflow="fold",
-        ),
-        worded("model", lambda a: own(a).setup.model, overflow="fold"),
-        worded("terms", lambda a: model_text(own(a).parts), overflow="fold"),
+        worded("class", lambda a: a.class_name),
+        worded("metric", lambda a: a.metric),
+        worded("type", lambda a: own(a).setup.type, "what is modelled; Percentage: the product with LSys"),
+        worded("model", lambda a: own(a).setup.model),
+        worded("terms", lambda a: model_text(own(a).parts)),
         numeric(
             "R2",
             lambda a: f"{a.r2:.3f}",

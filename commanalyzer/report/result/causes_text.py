@@ -114,10 +114,10 @@ def _elements(item: VariableTraffic) -> str:
 def variable_fields(total: int) -> tuple[Field[VariableTraffic], ...]:
     """Columns of variables; shares are of ``total`` bytes."""
     return (
-        worded("variable", lambda item: place_of_home(item.variable), overflow="fold"),
-        worded("elements", _elements, overflow="fold"),
-        numeric("values", lambda item: format_count(item.values), overflow="fold"),
-        numeric("bytes", lambda item: format_bytes(item.comm_bytes), overflow="fold"),
+        worded("variable", lambda item: place_of_home(item.variable)),
+        worded("elements", _elements),
+        numeric("values", lambda item: format_count(item.values)),
+        numeric("bytes", lambda item: format_bytes(item.comm_bytes)),
         numeric("share", lambda item: format_percent(item.comm_bytes / total)),
     )
 
@@ -125,8 +125,8 @@ def variable_fields(total: int) -> tuple[Field[VariableTraffic], ...]:
 def line_fields(total: int) -> tuple[Field[LineTraffic], ...]:
     """Columns of source lines; shares are of ``total`` bytes."""
     return (
-        worded("line", lambda t: path_of(t)[1], overflow="fold"),
-        worded("function", lambda t: path_of(t)[0], overflow="fold"),
+        worded("line", lambda t: path_of(t)[1]),
+        worded("function", lambda t: path_of(t)[0]),
         numeric(
             "needs",
             lambda t: format_bytes(t.needed_bytes) if t.needed_bytes else "",
@@ -149,7 +149,5 @@ def loop_fields(total: int) -> tuple[Field[LineTraffic], ...]:
         replace(function, cell=lambda t: path_of(t)[0] if t.line else ""),
         needs,
         share,
-        worded(
-            "what helps", lambda t: "; ".join(t.advice), "as far as the counted flows say", overflow="fold"
-        ),
+        worded("what helps", lambda t: "; ".join(t.advice), "as far as the counted flows say"),
     )

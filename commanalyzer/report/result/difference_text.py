@@ -16,6 +16,7 @@ from rich.text import Text
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.report.html.causes import find_source
+from commanalyzer.report.result.text import ROOMY
 from commanalyzer.report.tables import Field, numeric, terminal_table, worded
 from commanalyzer.result.comparison.difference import Change, Difference, LineChange, TextOf, VariableChange
 from commanalyzer.result.results import AnalysisResult, Provenance
@@ -37,7 +38,7 @@ C = TypeVar("C", bound=_Changed)
 def change_fields(name: str, shown: Callable[[C], str]) -> tuple[Field[C], ...]:
     """What something is called, its bytes before and after."""
     return (
-        worded(name, shown, overflow="fold"),
+        worded(name, shown),
         numeric("bytes before", lambda item: format_bytes(item.comm_bytes.before)),
         numeric("after", lambda item: format_bytes(item.comm_bytes.after)),
         numeric("change", lambda item: change_text(item.comm_bytes), min_width=9),
@@ -54,7 +55,7 @@ def _both(name: str, change: Callable[[Difference], Change], form: str) -> tuple
 COUNTS = (
     *change_fields("nodes", lambda item: str(item.nodes)),
     *_both("messages", lambda item: item.messages, ",.0f"),
-    *_both("bytes/operation", lambda item: item.intensity, ".3g"),
+    *_both("bytes/op", lambda item: item.intensity, ".3g"),
     *_both("imbalance", lambda item: item.imbalance, ".3f"),
 )
 VARIABLES: tuple[Field[VariableChange], ...] = change_fields(
@@ -89,7 +90,10 @@ def texts_in(folders: Sequence[Path]) -> TextOf:
 
 def show_differences(found: Sequence[Difference], console: Console, *, quiet: bool = False) -> None:
     """Print a table over node counts, and the variables and lines behind the changes of the most nodes."""
-    console.print(terminal_table(found, COUNTS, "Before and after"))
+    is_narrow = console.width < ROOMY
+    console.print(terminal_table(found, COUNTS[:6] if is_narrow else COUNTS, "Before and after"))
+    if is_narrow:
+        console.print(f"Left out here: bytes/op, imbalance (--json, or a terminal of {ROOMY} columns).")
     if quiet:
         return
     largest = found[-1]

@@ -8,14 +8,13 @@ from operator import attrgetter
 from pathlib import Path
 
 import networkx
-import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.division.coarsening.coarse import build_by_value
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.foundation.files import write_text
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.graph.structure.hubs import find_hubs
+from commanalyzer.profiles.ranks import work_of_ranks
 from commanalyzer.report.html.subject import counted_graph
 from commanalyzer.report.result.causes_text import hatchet_literal
 from commanalyzer.report.result.json_document import json_text
@@ -31,7 +30,7 @@ from commanalyzer.result.export.files import (
     write_metis_graph,
     write_partition,
 )
-from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult
 
 _OF_GRAPHS = frozenset(("metis", "hatchet", "hmetis", "partition"))
 _MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}
@@ -74,10 +73,12 @@ def export_result(
     item = result.decomposition(nodes if nodes is not None else max(result.nodes, default=1), model)
     if form in _MATRIX_WRITERS:
         _MATRIX_WRITERS[form](path, item.communication)
-    elif form == "dot":
-        write_text(path, _dot(quotient_graph(item.communication, work_per_part(result, item))), force=True)
-    elif form == "graphml":
-        write_graphml(path, item.communication, work_per_part(result, item))
+    elif form in ("dot", "graphml"):  # terms of a sum are work where they are combined, as in the imbalance
+        work = work_of_ranks(result.store, item)(counted_graph(result, item).work_flops)
+        if form == "graphml":
+            write_graphml(path, item.communication, work)
+        else:
+            write_text(path, _dot(quotient_graph(item.communication, work)), force=True)
     elif form == "hatchet":
         literal = hatchet_literal(causes_of(result, item.nodes, method=item.method))
         write_text(path, json.dumps(literal, indent=1) + "\n", force=True)
@@ -112,11 +113,6 @@ def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, fl
         for metric, pick in _METRICS.items()
         for item in points
     ]
-
-
-def work_per_part(result: AnalysisResult, item: Decomposition) -> NDArray[np.float64]:
-    """float64[p], floating-point operations of each part."""
-    return np.bincount(item.part, counted_graph(result, item).work_flops, item.nodes).astype(np.float64)
 
 
 _METRICS = {

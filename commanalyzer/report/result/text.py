@@ -185,7 +185,7 @@ def _show_facts(facts: Mapping[str, str], console: Console) -> None:
     """Print what is known, a line each."""
     fields: tuple[Field[tuple[str, str]], ...] = (
         worded("", lambda fact: fact[0], no_wrap=True, style="bold"),
-        worded("", lambda fact: fact[1], overflow="fold"),
+        worded("", lambda fact: fact[1]),
     )
     known = [fact for fact in facts.items() if fact[1]]
     console.print(terminal_table(known, fields, **_FACTS))
@@ -202,8 +202,8 @@ PARTS: tuple[Field[Decomposition], ...] = (
 PARTS_TITLE = "Counted communication between different ranks"
 CALLS: tuple[Field[CallCounts], ...] = (
     worded("call", lambda call: call.name),
-    worded("communicator", lambda call: call.communicator, overflow="fold"),
-    worded("region", lambda call: "/".join(call.region), overflow="fold"),
+    worded("communicator", lambda call: call.communicator),
+    worded("region", lambda call: "/".join(call.region)),
     numeric("root", lambda call: str(call.root) if call.root >= 0 else ""),
     numeric("calls", lambda call: format_count(call.operations)),
     numeric(
@@ -277,12 +277,7 @@ def _table(nodes: int, model: str, items: list[Decomposition]) -> Table:
         f"{nodes} {'node' if nodes == 1 else 'nodes'}, model {model}: {len(items)} candidates, * least found"
     )
     fields: list[Field[Decomposition]] = [
-        worded(
-            "decomposition",
-            lambda d: f"{d.method} *" if d.best else d.method,
-            min_width=_LEAST_NAME,
-            overflow="fold",
-        ),
+        worded("decomposition", lambda d: f"{d.method} *" if d.best else d.method, min_width=_LEAST_NAME),
         numeric("bytes", lambda d: format_bytes(d.comm_bytes), no_wrap=True),
         numeric("messages", lambda d: format_count(d.communication.total_messages), no_wrap=True),
         numeric("neighbours", lambda d: f"{d.neighbours.mean():.1f}/{d.neighbours.max()}", no_wrap=True),
@@ -309,7 +304,7 @@ def _excess(item: Decomposition) -> str:
 
 _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24
-_ROOMY = 110  # characters that the table with all columns takes
+ROOMY = 110  # characters that the table with all columns takes
 _Row = tuple[Decomposition, str]  # with what is shown of its method
 _BOUND = "efficiency bound"
 _LEAST_FOUND = "least found"
@@ -361,16 +356,17 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
         "work": work_line(result.work),
         "value graph": graph_line(result),
         "analysis": f"peak {format_bytes(result.peak_memory_bytes)}" if result.peak_memory_bytes else "",
-        "singletons": _singletons_line(result),
+        "singletons": singletons_line(result),
         "machine": _machine_line(result),
     }
     _show_facts(facts, console)
 
 
-def _singletons_line(result: AnalysisResult) -> str:
+def singletons_line(result: AnalysisResult) -> str:
+    """Values that the rules of the paper treat apart, where there are some."""
     counts = result.singletons
     if counts is None:
-        return "not counted, the graph is large (--model hpdc18 counts them)" if result.decompositions else ""
+        return "not counted (--model hpdc18 counts them)" if result.decompositions else ""
     text = f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (hpdc18)"
     return text if counts.total else ""
 
@@ -427,7 +423,7 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
         rows.append((item, method))
     is_wide = several_models and with_bound
     # A least width is added after all columns were made to fit: only where there is room for it.
-    width = None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
+    width = None if is_wide or console.width < ROOMY else min(longest, _METHOD_WIDTH)
     unit = result.work.unit
     left_out = _left_out(console.width, f"bytes/{unit}", is_wide)
     numbers = [*amount_fields(unit), numeric("bracket", _bracket)]
@@ -446,7 +442,7 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     )
     console.print(terminal_table(rows, fields, f"Communication per node count, {extent(result)}"))
     if left_out:
-        console.print(f"Left out here: {', '.join(left_out)} (--json, or a terminal of {_ROOMY} columns).")
+        console.print(f"Left out here: {', '.join(left_out)} (--json, or a terminal of {ROOMY} columns).")
 
 
 def _show_confidence(result: AnalysisResult, console: Console) -> None:
@@ -464,7 +460,7 @@ def extent(result: AnalysisResult) -> str:
 
 def _left_out(width: int, intensity: str, is_wide: bool) -> tuple[str, ...]:
     """Columns that a narrow terminal has no room for; the JSON document has them all."""
-    if width >= _ROOMY:
+    if width >= ROOMY:
         return ()
     return ("per node", intensity, "bracket") if is_wide else ("per node", intensity)
 

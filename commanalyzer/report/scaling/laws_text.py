@@ -63,10 +63,10 @@ def law_fields(asked: Mapping[str, float] | None = None) -> tuple[Field[Law], ..
         return "undecided" if found == "exact" and doubt_text(law, asked) else found
 
     return (
-        worded("metric", lambda law: law.metric, overflow="fold"),
-        worded("law", law_text, "p: nodes; other letters: parameters of the program", overflow="fold"),
-        worded("reads as", law_name, "what usually grows so", overflow="fold"),
-        worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family), overflow="fold"),
+        worded("metric", lambda law: law.metric),
+        worded("law", law_text, "p: nodes; other letters: parameters of the program"),
+        worded("reads as", law_name, "what usually grows so"),
+        worded("family", lambda law: _FAMILY.get(law.formula.family, law.formula.family)),
         numeric("prediction error", accuracy, "of rows and largest values that were left out of the fit"),
         numeric("points", lambda law: str(law.num_points)),
     )

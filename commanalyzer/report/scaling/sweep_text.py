@@ -134,7 +134,7 @@ def _show_table(table: SweepTable, console: Console) -> None:
     fields = (
         *(numeric(name, partial(_text, table.column(name))) for name in (*table.parameters, "nodes")),
         *([worded("model", partial(_text, table.column("model")))] if len(table.models) > 1 else []),
-        worded("decomposition", partial(_text, table.column("regular_method")), no_wrap=True),
+        worded("decomposition", partial(_text, table.column("regular_method"))),
         *(numeric(title, partial(_formed, form, table.numbers(n))) for n, (title, form) in known.items()),
     )
     console.print(terminal_table(range(min(len(table), _MOST_LINES)), fields))

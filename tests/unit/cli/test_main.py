@@ -4,6 +4,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -294,6 +295,13 @@ def test_export(
     assert check(target.read_text())
     assert main(command) == 1
     assert main([*command, "--force"]) == 0
+
+
+def test_streams_of_another_alphabet_are_no_error(tmp_path: Path) -> None:
+    save(replace(sample_result(), command=("größe.c",)), tmp_path / "a.cmz")
+    command = [sys.executable, "-m", "commanalyzer", "show", str(tmp_path / "a.cmz")]
+    done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"") and b"gr??e.c" in done.stdout
 
 
 def test_closed_pipe_is_no_error(saved: Path) -> None:

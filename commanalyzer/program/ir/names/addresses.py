@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from commanalyzer.program.ir.constants import signed
+from commanalyzer.program.ir.constants import signed, unescaped
 from commanalyzer.program.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module
 from commanalyzer.program.ir.names.debug_info import (
     DebugInfo,
@@ -35,7 +35,8 @@ _CONSTRUCTOR = re.compile(r"(?:I.*E)?([CD])[0-5]")
 
 def source_name(symbol: str) -> str:
     """What the source calls a function, without the types of its parameters; others without ``@``."""
-    return cplusplus_name(fortran_name(symbol))
+    text = unescaped(symbol.replace('"', "")).decode("latin-1")  # lengths count bytes
+    return cplusplus_name(fortran_name(text)).encode("latin-1").decode(errors="replace")
 
 
 def cplusplus_name(symbol: str) -> str:

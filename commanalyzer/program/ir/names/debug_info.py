@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from commanalyzer.program.ir.constants import unescaped
 from commanalyzer.program.ir.model import Function, Module
 
 _FIELD = re.compile(r"(\w+): ([^,)]+)")
@@ -141,7 +142,7 @@ class DebugInfo:
         if number not in self._fields:
             text = self.metadata.get(number, "")
             fields = dict(_FIELD.findall(_STRING.sub("", text)))
-            fields.update(_STRING.findall(text))
+            fields.update((k, unescaped(word).decode(errors="replace")) for k, word in _STRING.findall(text))
             self._fields[number] = fields
         return self._fields[number]
 

@@ -69,7 +69,11 @@ def test_declarations_are_no_regions() -> None:
         mark_regions(MODULE, ("__gxx_personality_v0",))
 
 
-SCOPED = """
+SCOPED = r"""
+define void @"_ZN7Gr\C3\B6\C3\9Fe8erh\C3\B6henEv"() {
+  ret void
+}
+
 define void @_ZN6Solver4stepEv() {
   ret void
 }
@@ -83,6 +87,11 @@ define void @_ZNSt6vectorIdE4stepEv() {
 @pytest.mark.parametrize("name", ["Solver::step", "Solver::step()", "_ZN6Solver4stepEv"])
 def test_members_by_their_scopes(name: str) -> None:
     assert mark_regions(SCOPED, (name,))[1] == ("_ZN6Solver4stepEv",)
+
+
+def test_names_of_any_alphabet_are_those_of_the_source() -> None:
+    (found,) = mark_regions(SCOPED, ("Größe::erhöhen",))[1]
+    assert found in SCOPED and found.isascii()
 
 
 def test_similar_names_are_offered() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.foundation.errors import UnsupportedIrError
-from commanalyzer.program.ir.constants import ConstantReader, signed, string_constant_bytes
+from commanalyzer.program.ir.constants import ConstantReader, signed, unescaped
 from commanalyzer.program.ir.parsing.instructions import read_operand
 from commanalyzer.program.ir.types import Cursor, TypeReader, parse_type
 
@@ -56,7 +56,7 @@ def test_images(text: str, image: bytes) -> None:
 
 
 def test_strings_keep_any_byte() -> None:
-    assert string_constant_bytes(r'c"a\\\22\00\FFz\\n"') == b'a\\"\x00\xffz\\n'
+    assert unescaped(r"a\\\22\00\FFz\\n") == b'a\\"\x00\xffz\\n'
     assert _bytes('[3 x i8] c"x;\\0A"') == b"x;\n"
 
 

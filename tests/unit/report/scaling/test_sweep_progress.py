@@ -1,6 +1,7 @@
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from commanalyzer.report.scaling.sweep_text import SweepProgress, show_sweep
@@ -47,6 +48,14 @@ def test_the_table_shows_what_is_known() -> None:
     text = stream.getvalue()
     assert "│ 8 │" in text and "failed: n=9: out of [memory]" in text
     assert "not analysed yet: 1 of 3 points" in text and text.endswith("wrote out/table.csv\n")
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_no_number_is_cut_on_a_narrow_terminal(width: int) -> None:
+    stream = io.StringIO()
+    show_sweep(outcome(record(8)), Console(file=stream, width=width, highlight=False))
+    text = stream.getvalue()
+    assert "…" not in text and max(map(len, text.splitlines())) <= width
 
 
 def test_many_warnings_are_counted() -> None:
