@@ -452,8 +452,8 @@ def _unfolded(graph: ValueGraph) -> ValueGraph:
 def _unfolded_view(view: View) -> View:
     assert isinstance(view.graph, ValueGraph)
     graph = _unfolded(view.graph)
-    known = {"work": term_work(graph), "totals": totals_of(graph), "charges": Latest[Charges](1 << 27)}
-    return replace(view, graph=graph, **known)
+    charges = Latest[Charges](1 << 27)
+    return replace(view, graph=graph, work=term_work(graph), totals=totals_of(graph), charges=charges)
 
 
 def _own_accuracy(
