@@ -135,7 +135,7 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
         if is_result:  # the first pointer that is kept is that to the block; others lead to it
             found = replace(found, record_bytes=holder.record_bytes, strides=holder.strides)
             found = replace(found, parts=holder.parts)
-            is_result = holder.root is Root.RESULT
+            is_result = holder.root is Root.RESULT and not any(inside for _, inside in holder.names)
         if holder.root is Root.VARIABLE:
             name = _name(holder, whole, inner)
             found = replace(found, name=name, function=holder.function, place=holder.place)

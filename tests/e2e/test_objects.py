@@ -334,3 +334,18 @@ def test_declared_rows_are_not_cut_by_steps_of_unrolled_loops() -> None:
     found = analyse_text(text, nodes=2).decomposition(2)
     assert found.method.split(" of ")[0] in {"blocks 2x1", "blocks 1x2"}
     assert found.comm_bytes == 6 * 2 * 2 * 16 + 4
+
+
+def test_arrays_of_a_structure_that_a_function_returns_are_no_structures() -> None:
+    text = """#include <stdlib.h>
+typedef struct { int n; double *t, *k; } Grid;
+__attribute__((noinline)) Grid *made(int n) {
+  Grid *g = malloc(sizeof *g);
+  g->n = n; g->t = calloc(n * n, sizeof(double)); g->k = malloc(n * n * sizeof(double));
+  for (int i = 0; i < n * n; i++) g->k[i] = i % 7;
+  return g;
+}
+int main(int n, char **words) { Grid *g = made(n + 15); for (int i = 0; i < 256; i++) g->t[i] += g->k[i];
+  return g->t[7] != 0; }"""
+    heap = [o for o in record_source(text).graph.objects if o.kind is HomeKind.HEAP]
+    assert {o.name: o.record_bytes for o in heap if o.size_bytes == 2048} == {"g.t": 0, "g.k": 0}
