@@ -11,7 +11,6 @@ from commanalyzer.foundation.quantities import (
     format_seconds,
     format_throughput,
 )
-from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.roofline.bound import BETTER, BoundPoint, ScalingBound
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.scaling import (
@@ -26,7 +25,7 @@ from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
 from commanalyzer.report.result.text import NOT_FOUND, TITLE, amount_fields, confidence_fields, extent
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.confidence import confidence_of
-from commanalyzer.result.results import Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 _METHOD = (
     "The bound is Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap "
@@ -42,7 +41,7 @@ _TIMES = ("latency", "message_overhead", "gap", "allreduce")
 def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
     """How bytes, efficiency and speed-up depend on the number of nodes."""
     caption = f"Least communication per node count, {extent(subject.result)}"
-    blocks: list[Content] = [page_table(caption, subject.bests, _fields(subject.result.work.unit))]
+    blocks: list[Content] = [page_table(caption, subject.bests, _fields(subject.result))]
     known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
     leading = [c for c in known if c.best.model == subject.largest.model]
     if leading:
@@ -60,7 +59,7 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
     return Section(f"{subject.name}-efficiency", "Node counts and efficiency", tuple(blocks))
 
 
-def _fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
+def _fields(result: AnalysisResult) -> tuple[Field[Decomposition], ...]:
     return (
         numeric("nodes", lambda d: str(d.nodes), "number of parts, one per node"),
         worded(
@@ -68,16 +67,16 @@ def _fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
             lambda d: d.method if d.is_balanced else f"{NOT_FOUND}; nearest: {d.method}",
             "how the values were divided",
         ),
-        *amount_fields(unit),
-        numeric("at most", exactness, "upper end where collapsed versions leave doubt"),
+        *amount_fields(result.work.unit),
+        numeric("at most", lambda d: exactness(result, d), "upper end where collapsed versions leave doubt"),
     )
 
 
-def exactness(item: Decomposition, words: str = "") -> str:
+def exactness(result: AnalysisResult, item: Decomposition, words: str = "") -> str:
     """The upper end of the bytes, with words in front, or that they are exact."""
-    traffic = item.communication
-    is_exact = traffic.low_bytes == traffic.high_bytes
-    return "exact" if is_exact else f"{words}{format_bytes(traffic.high_bytes)}"
+    low, high = item.communication.low_bytes, item.communication.high_bytes
+    exact = "of what is seen" if result.recording.unmodelled_calls else "exact"
+    return exact if low == high else f"{words}{format_bytes(high)}"
 
 
 def _bound_table(found: ScalingBound) -> Table:

@@ -106,7 +106,11 @@ def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
     traffic = largest.communication
     on = f"on {count_nodes(largest.nodes)}"
     tiles = [
-        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {exactness(largest, 'at most ')}")
+        Tile(
+            "Communication",
+            format_bytes(traffic.total_bytes),
+            f"{on}, {exactness(subject.result, largest, 'at most ')}",
+        )
         if largest.is_balanced
         else Tile("Communication", "-", f"{on}: {NOT_FOUND}"),
         Tile("Per node", format_bytes(traffic.total_bytes / largest.nodes), "sent, on average"),

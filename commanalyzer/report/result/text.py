@@ -426,7 +426,8 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     width = None if is_wide or console.width < ROOMY else min(longest, _METHOD_WIDTH)
     unit = result.work.unit
     left_out = _left_out(console.width, f"bytes/{unit}", is_wide)
-    numbers = [*amount_fields(unit), numeric("bracket", _bracket)]
+    seen = "of what is seen" if result.recording.unmodelled_calls else "exact"
+    numbers = [*amount_fields(unit), numeric("bracket", lambda item: _bracket(item, seen))]
     if with_bound:
         numbers.append(numeric(_BOUND, _bound))
     numbers = [field for field in numbers if field.name not in left_out]
@@ -484,10 +485,10 @@ def amount_fields(unit: WorkUnit) -> tuple[Field[Decomposition], ...]:
     )
 
 
-def _bracket(item: Decomposition) -> str:
+def _bracket(item: Decomposition, exact: str) -> str:
     traffic = item.communication
     if traffic.low_bytes == traffic.high_bytes:
-        return "exact"
+        return exact
     return f"{format_bytes(traffic.low_bytes)} - {format_bytes(traffic.high_bytes)}"
 
 

@@ -74,8 +74,12 @@ def test_models_are_told_apart_only_when_there_are_two() -> None:
 
 
 def test_unmodelled_calls_are_named() -> None:
-    text = _text(sample_result(unmodelled=(("qsort", 3),)))
+    (item,) = sample_result().decompositions
+    tight = replace(item, communication=replace(item.communication, high_bytes=item.communication.low_bytes))
+    text, all_seen = (_text(sample_result(tight, unmodelled=calls)) for calls in ((("qsort", 3),), ()))
     assert "qsort (3x)" in text
+    assert ("exact" in text, "of what is seen" in text) == (False, True)
+    assert ("exact" in all_seen, "of what is seen" in all_seen) == (True, False)
 
 
 def test_width_is_respected() -> None:
