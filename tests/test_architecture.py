@@ -32,7 +32,7 @@ BUDGETS = {
     "profiles": 4_768,
     "program": 8_731,
     "recording": 10_577,
-    "report": 6_923,
+    "report": 6_927,
     "result": 2_534,
     "scaling": 5_920,
     ".": 766,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 41_246,
+    "tests": 41_274,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

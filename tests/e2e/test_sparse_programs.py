@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from commanalyzer import AnalysisResult, analyze
+from tests.native import ROOT
 
 FOLDER = Path(__file__).parent / "sparse"
 
@@ -25,6 +26,14 @@ def test_rows_through_pointers_are_divided_like_their_points() -> None:
     best = divided("rows_by_pointer.c", (side, steps), "solve", nodes).best(nodes)
     assert best.imbalance <= 1.031
     assert best.comm_bytes <= 1.03 * 8 * ((steps + 1) * product + (2 * steps + 3) * dot)
+
+
+def test_entries_go_with_the_rows_of_a_matrix_that_is_numbered_at_random() -> None:
+    """Conjugate gradients of 16^2 points in two halves: a line of them each way, two sums there and back."""
+    n, steps = 16, 8
+    program, words = ROOT / "workloads/cg/cg.c", (n, "2d", "permuted", steps)
+    found = analyze(program, words, nodes=2, regions=["cg_solve"], program_output="discard")
+    assert found.decomposition(2).comm_bytes <= 8 * (steps * (2 * n + 4) + 2)
 
 
 def test_random_columns_are_divided_better_than_in_order() -> None:

@@ -382,9 +382,9 @@ def divided_elements(
     than the mean, over the mean. Without arrays, the name is empty.
     """
     owners = np.full(len(part), -1, np.int32)
-    # as declared, or as the simplest shape has it: rows of sparse matrices only seem equally long
+    # as declared, or as is shown: rows of sparse matrices only seem equally long
     shaped = [s for s in itertools.chain(*families) if s.array.rows[-1:] in ((), (s.components,))]
-    together = {s.array.number: s.components for s in shaped}
+    together = {s.array.number: s.components for s in shaped if s.components == 1 or s.is_known}
     by_length: dict[int, list[Array]] = defaultdict(list)
     for array in arrays:  # one step per array
         by_length[array.counts[0] // together.get(array.number, 1)].append(array)
