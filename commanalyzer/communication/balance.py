@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import TermOwners, home_of, is_of_others, owner_of
+from commanalyzer.communication.kernels import TermOwners, home_of
 from commanalyzer.communication.totals import sums_of_constants
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
@@ -140,13 +140,13 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) 
     is_shared = owners[3]
     for r in range(len(rows.row_sink)):
         sink = np.int64(rows.row_sink[r])
-        is_moved = not rows.row_fold[r]
-        if is_moved and not (
-            is_shared[sink] and is_of_others(rows, r, owner_of(owners[0].code[sink]), owners[0].code)
-        ):
+        if not (rows.row_fold[r] or is_shared[sink]):
             continue
         share = np.float64(rows.row_count[r]) / max(terms[sink], 1.0) * work_flops[sink]
         for t in range(rows.term_ptr[r], rows.term_ptr[r + 1]):
-            if rows.source_ptr[t + 1] > rows.source_ptr[t]:
-                done[sink] -= share * is_moved  # it is in what the sink's owner does
-                done[_place(rows, r, t, owners) if is_shared[sink] else sink] += share
+            place = _place(rows, r, t, owners) if is_shared[sink] else sink
+            if rows.row_fold[r] and rows.source_ptr[t + 1] > rows.source_ptr[t]:
+                done[place] += share
+            elif place != sink:  # what is no sum is in what its owner does
+                done[place] += share
+                done[sink] -= share

@@ -225,16 +225,24 @@ def _rarest_home(rows: Any, t: Any, code: Any, readers: Any) -> Any:
 
 
 @compiled_inline
+def _has_several(rows: Any, row: Any) -> Any:
+    """Whether a row that is no sum makes a value of several others."""
+    first, last = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
+    return last > first + 1 and not rows.row_accumulates[row]
+
+
+@compiled_inline
 def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
     """Return the part that may compute term ``t`` of a row instead of the sink's owner; -1 if there is none.
 
     That is the part that owns all operands, hubs aside; where there is none, for a sum, the owner of the
     operand that the fewest terms read (a matrix entry, not the vector's), of several the one that owns most
     of them (that of the point, beside a border); unless others own as many, or the sum is read while it goes
-    on. Without ``readers`` (empty), only the former, and only for sums.
+    on. A value that is no sum, and is not made of what it was, may be made where all of several operands are.
+    Without ``readers`` (empty), only sums, of operands that one part owns.
     """
     code, readers = owners
-    if not rows.row_fold[row] and len(readers) == 0:
+    if not rows.row_fold[row] and (len(readers) == 0 or not _has_several(rows, row)):
         return np.int64(NONE)
     home, is_common = np.int64(NONE), True
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
@@ -253,17 +261,11 @@ def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
 
 
 @compiled_inline
-def is_of_others(rows: Any, row: Any, owner: Any, code: Any) -> Any:
-    """Whether a row that is no sum has several operands, and ``owner`` does not own the first of them."""
-    first, last = rows.source_ptr[rows.term_ptr[row]], rows.source_ptr[rows.term_ptr[row + 1]]
-    return not rows.row_accumulates[row] and last > first + 1 and np.int64(code[rows.source[first]]) != owner
-
-
-@compiled_inline
 def _is_open(rows: Any, row: Any, owner: Any, owners: Any) -> Any:
     """Whether a part other than ``owner`` may compute a term of ``row``."""
-    if not rows.row_fold[row] and not is_of_others(rows, row, owner, owners.code):
-        return False
+    first = rows.source_ptr[rows.term_ptr[row]]
+    if not rows.row_fold[row] and (not _has_several(rows, row) or owners.code[rows.source[first]] == owner):
+        return False  # as most: not all of its operands are elsewhere
     for t in range(rows.term_ptr[row], rows.term_ptr[row + 1]):
         home = home_of(rows, row, t, owners)
         if home >= 0 and home != owner:

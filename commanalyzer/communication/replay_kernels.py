@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import NONE, home_of, is_of_others, owner_of
+from commanalyzer.communication.kernels import NONE, home_of, owner_of
 from commanalyzer.foundation.compiled import compiled, compiled_inline
 from commanalyzer.graph.reading.form_kernels import EARLIER, INSIDE, OUTSIDE
 from commanalyzer.recording.abi import ORDER_VERSIONS
@@ -37,15 +37,12 @@ def _pair_of(table: Any, value: Any, part: Any) -> Any:
 def _place_of(rows: Any, t: Any, row: Any, owner: Any, owners: Any, pairs: Any) -> Any:
     """The part that computes term ``t`` of a row, and its pair of ``fold`` unless it is the sink's owner."""
     code, (expand, fold) = owners.code, pairs
-    if rows.row_fold[row] or is_of_others(rows, row, owner, owners.code):
-        home = home_of(rows, row, t, owners)
-        pair = _pair_of(fold, rows.row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
-        for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
-            if pair >= 0 and owner_of(code[v]) != home and _pair_of(expand, v, home) < 0:
-                pair = np.int64(NONE)
-        if pair >= 0:
-            return home, pair
-    return owner, np.int64(NONE)
+    home = home_of(rows, row, t, owners)
+    pair = _pair_of(fold, rows.row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
+    for v in rows.source[rows.source_ptr[t] : rows.source_ptr[t + 1]]:
+        if pair >= 0 and owner_of(code[v]) != home and _pair_of(expand, v, home) < 0:
+            pair = np.int64(NONE)
+    return (home if pair >= 0 else owner), pair
 
 
 @compiled_inline

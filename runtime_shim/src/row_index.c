@@ -17,7 +17,7 @@ struct entry {
 static struct {
   struct entry *table;
   uint32_t bits; /* it has so many entries, as a power of 2 */
-  uint64_t late, end; /* rows from the one on, up to the other, are not in it yet */
+  uint64_t first, late, end; /* rows that it is of; from `late` on, up to `end`, they are not in it yet */
 } index;
 
 static uint64_t entries(void) { return index.table ? 1ull << index.bits : 0; }
@@ -68,7 +68,7 @@ uint64_t ca_index_find(uint64_t hash) {
 }
 
 /* Makes room for a further row: at most three quarters are filled. */
-bool ca_index_room(void) { return index.late < entries() / 4 * 3 || grow(); }
+bool ca_index_room(void) { return index.late - index.first < entries() / 4 * 3 || grow(); }
 
 /* There is room for it, and its hash is known. */
 void ca_index_put(uint64_t row) {
@@ -82,5 +82,5 @@ void ca_index_forget(void) {
   if (index.table)
     ca_unmap(index.table, entries() * sizeof *index.table);
   index.table = 0;
-  index.late = index.end;
+  index.first = index.late = index.end;
 }

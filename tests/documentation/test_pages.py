@@ -118,29 +118,20 @@ def test_every_row_names_tests_that_exist(rows: list[str], least: int) -> None:
 
 
 def test_what_recipes_name_is_in_the_files_that_they_name() -> None:
-    """A name stands in the file named last before it, in its recipe, or in one of the same folder."""
-    recipes = re.split(
-        r"\n### ", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Recipes\n")[2]
-    )
+    """A name of the code stands in a file that its recipe names, or in one of the same folder."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Recipes\n")[2]
     missing, checked = [], 0
-    for recipe in recipes[1:]:
-        words = re.findall(r"`([^`\s]+)`", recipe.partition("\n## ")[0])
-        files = [
-            path for word in words for path in [ROOT / word, *ROOT.glob(f"*/**/{word}")] if path.is_file()
+    for recipe in page.partition("\n## ")[0].split("\n### ")[1:]:
+        words = re.findall(r"`([^`\s]+)`", recipe)
+        paths = [
+            path for word in words for path in (ROOT / word, *ROOT.glob(f"*/**/{word}")) if path.exists()
         ]
-        folders = {file.parent for file in files} | {ROOT / word for word in words if (ROOT / word).is_dir()}
-        text = "".join(
-            file.read_text() for folder in folders for file in folder.glob("*.*") if file.is_file()
-        )
-        for word in (
-            word for word in words if re.fullmatch(r"_?[A-Za-z]\w*(\.\w+)?", word) and word != "None"
-        ):
-            parts = [word] if word.endswith((".py", ".md", ".toml")) else word.split(".")
-            checked += 1
-            known = any(file.name == word for file in files) or all(
-                re.search(rf"\b{x}\b", text) for x in parts
-            )
-            missing += [] if known else [(recipe.splitlines()[0], word)]
+        folders = {path if path.is_dir() else path.parent for path in paths}
+        text = "".join(p.read_text() for folder in folders for p in folder.glob("*.*") if p.is_file())
+        text += " ".join(path.name for path in paths)
+        names = [word for word in words if re.fullmatch(r"_?[A-Za-z]\w*(\.\w+)?", word) and word != "None"]
+        missing += [w for w in names if w not in text and not all(map(text.__contains__, w.split(".")))]
+        checked += len(names)
     assert missing == []
     assert checked > 30
 

@@ -128,10 +128,8 @@ def split_terms(
         for sources in row_terms:
             plain = [v for v in sources if not hubs[v]]
             home = home_of(plain, part, readers if foldable and not goes_on else None)
-            is_made_elsewhere = (
-                not reads_itself and len(sources) > 1
-            )  # and sent, instead of what it is made of
-            if (foldable or is_made_elsewhere) and home not in (-1, owner):
+            is_sent = readers is not None and not reads_itself and len(sources) > 1  # not what it is made of
+            if (foldable or is_sent) and home not in (-1, owner):
                 terms.append(Term(r, home, plain, [v for v in sources if hubs[v]]))
                 continue
             for v in [v for v in sources if part[v] != owner]:

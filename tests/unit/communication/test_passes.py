@@ -93,9 +93,8 @@ def test_a_value_with_many_readers_is_found_by_each_of_them_again() -> None:
 
 def test_many_values_that_many_parts_read() -> None:
     n, parts = 100, 40
-    rows = [
-        row(n + i, *range(n), n + (i + parts) % (2 * parts)) for i in range(2 * parts)
-    ]  # and one of its own
+    own = [n + (i + parts) % (2 * parts) for i in range(2 * parts)]  # of the reader's part
+    rows = [row(n + i, *range(n), own[i]) for i in range(2 * parts)]
     part = np.concatenate((np.zeros(n), np.arange(2 * parts) % parts)).astype(np.int32)
     found = charge_volume(build(n + 2 * parts, rows, inputs=range(n)), part, parts).expand
     needed = [(value, reader) for value in range(n) for reader in range(1, parts)]

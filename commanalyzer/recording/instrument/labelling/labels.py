@@ -264,13 +264,8 @@ class LabelBook:
         called = self.debug.variable(held)[0] or value_name(
             self.debug, origin.debug_location if origin else -1
         )
-        if (
-            called
-            and origin
-            and definition
-            and held < 0
-            and self._is_repeated(definition.instruction, origin)
-        ):
+        made = definition.instruction if definition and held < 0 else None
+        if called and made and origin and self._is_repeated(made, origin):
             called = f"temporary of {called}"  # it is not what the statement changes, element for element
         kind, width = "store" if name in self.homes else "register", self.width(self.values.type_of(name))
         return self.add_site(result, kind, width, origin, fold, variable=called, held=held)
