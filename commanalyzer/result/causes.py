@@ -304,7 +304,7 @@ def _variables(graph: ValueGraph, charges: Charges) -> tuple[VariableTraffic, ..
     size = np.concatenate([item.item_bytes for item in sent])
     value, size = value[size > 0], size[size > 0]
     home = graph.home_object[value]
-    element = graph.home_offset[value] // graph.width_bytes[value]
+    element = np.where(graph.is_register[value], 0, graph.home_offset[value] // graph.width_bytes[value])
     found = []
     for number in np.unique(home).tolist():  # few: one step per variable
         mine = home == number
