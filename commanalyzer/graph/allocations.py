@@ -48,11 +48,10 @@ class Layout:
         if count == 1:
             return cls((first,), (size,), is_one_block=True)
         if count and are_fields(count, size):
-            sizes = tuple(n for _, n in listed)
+            if len(listed) == count and (period or all(a >= b for (_, a), (_, b) in pairwise(listed))):
+                return cls(tuple(start for start, _ in listed), tuple(n for _, n in listed))
             if period:
                 return cls(tuple(range(first, first + count * period, period)), (size,) * count)
-            if len(sizes) == count and all(a >= b for a, b in pairwise(sizes)):
-                return cls(tuple(start for start, _ in listed), sizes)
         return cls((first or HEADER_BYTES,), row=period)
 
 

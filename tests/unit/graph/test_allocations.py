@@ -11,6 +11,7 @@ from commanalyzer.recording.abi import BLOCKS
         (16, 800, 0, 1, [(16, 800)], Layout((16,), (800,), 0, True)),
         (4096, 804, 0, 1, [(4096, 804)], Layout((4096,), (804,), 0, True)),  # aligned
         (16, 800, 816, 3, [], Layout((16, 832, 1648), (800,) * 3)),  # three fields of 100 elements
+        (16, 800, 136, 2, [(16, 96), (152, 800)], Layout((16, 152), (96, 800))),  # two work arrays
         (16, 800, 816, 10, [], Layout(row=816)),  # ten rows of a square
         (16, 800, 0, 3, [(16, 200), (232, 400), (648, 800)], Layout()),  # a container that grows
         (16, 800, 0, 2, [(16, 800), (832, 200)], Layout((16, 832), (800, 200))),  # levels of a grid
