@@ -26,7 +26,7 @@ BUDGETS = {
     "communication": 2_942,
     "division": 6_777,
     "foundation": 1_100,
-    "graph": 5_576,
+    "graph": 5_598,
     "kernels": 6_585,
     "machine": 4_540,
     "profiles": 4_768,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 41_265,
+    "tests": 41_305,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

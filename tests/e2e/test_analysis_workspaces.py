@@ -328,6 +328,46 @@ def test_lines_that_are_solved_in_work_arrays_are_solved_where_they_lie() -> Non
         assert one.grid == (int(nodes**0.5),) * 2 and one.imbalance < 1.03
 
 
+NEIGHBOURS = """
+#include <stdio.h>
+enum { N = 24 };
+static double u[N * N], v[N * N];
+static int beside[N * N][4];
+static int along(const int *at, int axis, int step) {
+    int there = at[axis] + step;
+    return there < 0 || there >= N ? -1 : axis ? at[0] * N + there : there * N + at[1];
+}
+int main(void) {
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            const int at[2] = {i, j};
+            for (int axis = 0; axis < 2; axis++) {
+                beside[i * N + j][2 * axis] = along(at, axis, -1);
+                beside[i * N + j][2 * axis + 1] = along(at, axis, 1);
+            }
+            u[i * N + j] = i * 0.5 + j;
+        }
+    for (int t = 0; t < 10; t++) {
+        for (int c = 0; c < N * N; c++) {
+            double s = 0;
+            for (int k = 0; k < 4; k++)
+                s += beside[c][k] < 0 ? 0.0 : u[beside[c][k]];
+            v[c] = 0.25 * s;
+        }
+        for (int c = 0; c < N * N; c++)
+            u[c] = v[c];
+    }
+    printf("%g\\n", u[N * N / 2]);
+}
+"""
+
+
+def test_loop_counters_in_a_small_array_are_private_to_each_iteration() -> None:
+    """Two borders of N points, both sides, per step; not the places that tables of neighbours are made of."""
+    found = analyse_text(NEIGHBOURS, nodes=4, decompose="v[24x24]=block:2x2").decomposition(4)
+    assert found.comm_bytes == found.communication.high_bytes == 10 * 2 * 2 * 24 * WORD
+
+
 def test_a_table_that_every_row_makes_again_is_not_sent() -> None:
     for regions in ((), ("main",)):
         found = analyse_text(TRANSFORM, 0.1, nodes=4, regions=regions).decomposition(4)

@@ -12,6 +12,9 @@ elements, and hides what differs. And it has no *companion*, a source that is re
 (less than four times more or less often): a word of an array is renewed together with the words of the same
 element that it is computed from, whatever else changes; a workspace is renewed once for each element.
 
+What is made of loop counters alone differs in nothing: of such words, those are workspaces whose lifetimes
+have different readers, none of a quarter of them.
+
 Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
 element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
@@ -214,10 +217,11 @@ def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -
     """bool[V], words of workspaces that no lifetimes are named of yet."""
     store = graph.store
     # made of loop counters alone: each has its place, and is copied on (``b = a`` behind ``a(i) = cell(i)``)
-    is_made_alone = words.is_word & (words.places >= factor) & (FACTOR * words.stored > words.places)
-    is_made_alone &= ~contents.reads_at_first & (contents.commonest == 0)
+    alone = words.is_word & ~contents.reads_at_first & (contents.commonest == 0)
+    is_made_alone = alone & (words.places >= factor) & (FACTOR * words.stored > words.places)
+    turn = _read_in_turn(store, words.stored, alone & (words.stored >= factor), factor)
     copied = words.copied(factor) | is_made_alone
-    if not copied.any() and not (words.is_word & contents.varied(factor)).any():
+    if not (copied.any() or turn.any()) and not (words.is_word & contents.varied(factor)).any():
         return np.zeros(store.num_vertices, np.bool_)
     key = copied.tobytes()
     fresh, is_named = words.handed[key] = words.handed.get(key) or _handed_on(graph, words, copied)
@@ -228,6 +232,7 @@ def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -
         varied &= _differs(store, varied)
     period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
     period[is_made_alone] = np.maximum(period[is_made_alone], 1)
+    period = np.maximum(period, turn)
     return _closed(graph, words, contents, period, factor)
 
 
@@ -243,6 +248,23 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     result = np.zeros(len(candidates), np.bool_)
     result[distinct[count > 1] // num_sites] = True
     return result
+
+
+def _read_in_turn(store: GraphStore, stored: Int64, candidates: Bool, factor: int) -> Int64:
+    """int64[V], how often a value reads one of the ``candidates`` that others read in between; 0 for others.
+
+    What is ``stored`` (int64[V], how often) in ``int at[3] = {i, j, k}`` differs in nothing that it is made
+    of, but no reader has one in ``factor`` of its lifetimes. As many have to be read.
+    """
+    others, same, period = np.zeros((3, len(stored)), np.int64)
+    for part in store.slices() if candidates.any() else ():
+        flow = np.flatnonzero(candidates[part.source] & ~candidates[sink_of_source(part)])
+        source, count = part.source[flow], count_of_source(part)[flow]
+        is_rare = factor * count <= stored[source]
+        np.add.at(others, source[is_rare], count[is_rare])
+        np.add.at(same, source[~is_rare], count[~is_rare])
+        np.maximum.at(period, source[is_rare], count[is_rare])
+    return np.where((others > same) & (factor * others > stored), period, 0)
 
 
 def _begun_in_one_place(store: GraphStore, candidates: Bool) -> Int64:
