@@ -111,7 +111,6 @@ FURTHER = {
     "unit/communication/test_passes.py": "more_parts",
     "unit/kernels/composition/test_design.py": "the_slower_stages",
     "unit/profiles/extrapolation/test_models.py": "*/3",
-    "unit/program/frontend/test_link.py": "programs_run[a.cpp",
     "unit/recording/instrument/test_work.py": "*/3",
     "unit/recording/instrument/test_recorded_selections.py": "*/3",
     "unit/recording/instrument/test_several_values.py": "*/3",

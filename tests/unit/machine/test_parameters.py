@@ -5,36 +5,11 @@ import pytest
 from commanalyzer.foundation.errors import MachineModelError
 from commanalyzer.machine.parameters import Curve, MachineParameters, Parameter, Reading, read_machine
 
-FULL = """
-name = "cluster A"
-[bandwidth]
-value = "100Gbit/s"
-source = "measured"
-date = 2026-01-31
-note = "random matchings"
-[overlap]
-value = 0.57
-[throughput]
-value = "3.2GFlop/s"
-source = "assumed"
-"""
-
 
 def _file(folder: Path, text: str) -> Path:
     path = folder / "machine.toml"
     path.write_text(text)
     return path
-
-
-def test_load(tmp_path: Path) -> None:
-    machine = read_machine(_file(tmp_path, FULL))
-    assert machine == MachineParameters(
-        name="cluster A",
-        bandwidth=Parameter(12.5e9, "B/s", "measured", "2026-01-31", "random matchings"),
-        overlap=Parameter(0.57, "1"),
-        throughput=Parameter(3.2e9, "Flop/s", "assumed"),
-    )
-    assert machine.is_complete
 
 
 def test_plain_values(tmp_path: Path) -> None:

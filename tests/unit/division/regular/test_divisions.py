@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.division.regular.grids import Blocks, Spread, process_grids
 from commanalyzer.division.regular.owner_map import map_owners, read_owner_map
-from commanalyzer.division.regular.rules import parse_rule, rule_owners
+from commanalyzer.division.regular.rules import parse_rule
 from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import HomeKind, HomeObject, Int32, ValueGraph
@@ -172,14 +172,6 @@ def test_blocks_are_dealt_out_in_turn() -> None:
     assert owner.tolist() == [0, 0, 0, 1, 1, 1] * 2 + [0, 0, 0, 1]
 
 
-def test_rules_are_read_as_written() -> None:
-    rule = parse_rule("x[64x32]=block:4x2")
-    found = rule.name, rule.extents, rule.kind, rule.dims, rule.numbers
-    assert found == ("x", (64, 32), "block", 2, (4, 2))
-    assert parse_rule("u=block2d").dims == 2
-    assert parse_rule("*=cyclic").name == "*"
-
-
 @pytest.mark.parametrize("text", ["u", "u=slab", "u=block0d", "u[3x]=block", "u=block:0", "=block"])
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="expected"):
@@ -189,17 +181,6 @@ def test_what_is_no_rule_is_refused(text: str) -> None:
 def test_a_rule_needs_as_many_dimensions_as_its_shape() -> None:
     with pytest.raises(ConfigError, match="as many dimensions"):
         parse_rule("u[8x8]=block3d")
-
-
-def test_a_rule_divides_the_array_it_names_and_no_other() -> None:
-    graph = with_arrays(("u", 36), ("v", 36))
-    owner = rule_owners(graph, [parse_rule("v=block:1x2")], 2)
-    assert owner is not None
-    assert owner[:36].tolist() == [-1] * 36
-    assert owner[36:42].tolist() == [0, 0, 0, 1, 1, 1]
-    assert rule_owners(graph, [parse_rule("v=block:1x2")], 4) is None
-    with pytest.raises(ConfigError, match="name of an array, found 'w'"):
-        rule_owners(graph, [parse_rule("w=block")], 2)
 
 
 def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
@@ -215,8 +196,6 @@ def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,c\n", "does not begin with object,index,part"),
-        ("object,index,part\nu,1\n", "line 2 has not three cells"),
         ("object,index,part\n", "at least one element"),
         ("object,index,part\nu,0,-1\n", "from 0"),
         ("object,index,part\nu,x,1\n", "expected an owner map"),

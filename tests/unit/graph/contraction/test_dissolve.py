@@ -7,7 +7,7 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.contraction.dissolve import dissolve_registers
 from commanalyzer.graph.invariants import check_dissolved
 from commanalyzer.graph.value_graph import ValueGraph
-from tests.graphs import build, folded, row
+from tests.graphs import build, row
 from tests.reference.counting import RowKey, dissolved_rows, entries_of
 from tests.strategies import graphs
 
@@ -34,16 +34,6 @@ def test_equals_recursive_substitution(graph: ValueGraph) -> None:
     }
     assert rows_as_dict(result) == expected
     check_dissolved(graph, result)
-
-
-def test_chain_of_registers_with_shared_sources() -> None:
-    # r2 = a + b; r3 = r2 * c; d = r3 + a  ->  d = f(a, b, c)
-    rows = [row(3, 0, 1), row(4, 3, 2), folded(5, [4], [0], count=2)]
-    g = build(6, rows, registers=[3, 4], work={3: 1, 4: 2, 5: 3})
-    result = dissolve_registers(g)
-    assert rows_as_dict(result) == {(3, frozenset({(0, 0), (1, 0), (2, 0)}), False): 2}
-    assert result.work_flops.tolist() == [0, 0, 0, 6]
-    assert not result.is_register.any()
 
 
 def test_work_is_split_by_count() -> None:

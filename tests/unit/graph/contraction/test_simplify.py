@@ -53,15 +53,6 @@ def same(found: ValueGraph, num_vertices: int, rows: Sequence[Row]) -> None:
 # --- values that are stored unchanged ---------------------------------------------------------------------
 
 
-def test_a_stored_register_is_its_home() -> None:
-    # r2 = 0 * 1; 3 = r2; 4 = r2; 5 = 3
-    rows = [row(2, 0, 1, count=7), copied(3, 2, count=7), row(4, 2, count=7), row(5, 3, count=7)]
-    graph = build(6, rows, registers=[2], work={2: 14.0, 3: 1.0})
-    found = merge_stored_registers(graph)
-    same(found, 6, [row(3, 0, 1, count=7), row(4, 3, count=7), row(5, 3, count=7)])
-    assert found.work_flops.tolist() == [0, 0, 0, 15.0, 0, 0]
-
-
 def test_a_recurrence_through_a_stored_register_becomes_a_chain_of_homes() -> None:
     # u[k] = u[k] + c * u[k + 1], where u[k + 1] is still in a register: homes 0-3, registers 4-6
     rows = [row(4, 0, 3)]
@@ -95,16 +86,6 @@ def test_values_of_memory_and_registers_as_targets_stay() -> None:
 
 
 # --- nested reductions ------------------------------------------------------------------------------------
-
-
-def test_a_sum_in_a_register_is_added_term_by_term() -> None:
-    # s3 = 0 + 1 * 2; 4 += s3; 4 += 0
-    last = folded(4, [0], accumulates=True)
-    rows = [folded(3, [0], [1, 2], count=5), folded(4, [3], count=5, accumulates=True), last]
-    found = flatten_reductions(build(5, rows, registers=[3], work={3: 10.0, 4: 6.0}))
-    expected = [folded(4, [0], [1, 2], count=5, accumulates=True), last]
-    same(found, 5, expected)
-    assert found.work_flops.tolist() == [0, 0, 0, 0, 16.0]
 
 
 def test_a_sink_that_a_register_took_in_goes_on_from_its_own_value() -> None:

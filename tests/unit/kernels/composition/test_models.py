@@ -146,11 +146,6 @@ def test_wrong_tables(sizes: list[float], times: list[float]) -> None:
         TimeTable("n", np.array(sizes), np.array(times))
 
 
-def test_a_block_without_a_model() -> None:
-    with pytest.raises(ConfigError, match="found none of sort"):
-        Composed(element_time(parse_system("pipe(inc, sort)")), PAPER)
-
-
 MODELS = {
     "inc": read_formula("0.02599 * n", factor=1e-6),
     "sort": read_formula("0.03899 * n * log2(n)", factor=1e-6),

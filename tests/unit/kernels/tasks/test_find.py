@@ -148,26 +148,6 @@ def test_recurrences_are_ordered_and_sums_are_combined() -> None:
     assert [(e.buffer, e.moved_bytes) for e in within] == [("a", (8, 3 * 8))]  # one element per border
 
 
-WORKSPACE = """
-int main(void) {
-  int n = 10;
-  double *a = malloc(n * 8), *scratch = malloc(4 * 8);
-  for (int i = 0; i < n; i++) {
-    for (int k = 0; k < 4; k++) scratch[k] = i * k;
-    double sum = 0;
-    for (int k = 0; k < 4; k++) sum += scratch[k] * scratch[3 - k];
-    a[i] = sum;
-  }
-  printf("%g\\n", a[3]);
-}
-"""
-
-
-def test_workspace_of_work_items_is_no_buffer() -> None:
-    graph = tasks_of(WORKSPACE)
-    assert {a.buffer for k in graph.kernels for a in k.accesses} == {"a"}
-
-
 SWEPT = """
 void rows(int n, double *u, double *c) {
   for (int i = 0; i < n; i++) {

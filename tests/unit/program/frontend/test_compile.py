@@ -1,4 +1,3 @@
-import hashlib
 import re
 import subprocess
 import sys
@@ -28,29 +27,12 @@ def _write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_one_source(tmp_path: Path) -> None:
-    source = _write(tmp_path, "a.c", MAIN + HELPER)
-    result = compile_sources([source])
-    assert 'target triple = "x86_64-unknown-linux-gnu"' in result.ir_text
-    assert "define noundef i32 @main(" in result.ir_text
-    assert result.language == "c"
-    assert result.toolchain.bundled
-    assert result.inputs[0].sha256 == hashlib.sha256((MAIN + HELPER).encode()).hexdigest()
-    assert result.diagnostics == ()
-
-
 def test_same_input_same_text_also_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = _write(tmp_path, "a.c", MAIN + HELPER)
     first = compile_sources([source], regions=["f"])
     assert compile_sources([source], regions=["f"]) == first
     monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "other"))
     assert compile_sources([source], regions=["f"]) == first
-
-
-def test_several_sources_and_ir_are_linked(tmp_path: Path) -> None:
-    helper = _write(tmp_path, "f.ll", "define i32 @f(i32 %0) {\n  %2 = mul i32 %0, 21\n  ret i32 %2\n}\n")
-    result = compile_sources([_write(tmp_path, "main.c", MAIN), helper])
-    assert "declare i32 @f" not in result.ir_text
 
 
 def test_canonical_form_has_no_switch_and_no_vectors(tmp_path: Path) -> None:
@@ -72,25 +54,6 @@ def test_optnone_is_lifted(tmp_path: Path) -> None:
     ir_text = compile_sources([source], flags=["-O0"]).ir_text
     assert not [line for line in ir_text.splitlines() if line.startswith("attributes") and "optnone" in line]
     assert "alloca" not in ir_text
-
-
-def test_flags_win_and_reach_the_compiler(tmp_path: Path) -> None:
-    source = _write(tmp_path, "a.c", "int main(void) { return N; }\n")
-    assert "ret i32 42" in compile_sources([source], flags=["-DN=42"]).ir_text
-
-
-def test_regions_survive_by_source_name(tmp_path: Path) -> None:
-    source = _write(
-        tmp_path,
-        "a.cpp",
-        "namespace k { static int step(int n) { return n * 3; } }\nint main(int c, char **) "
-        "{ return k::step(c); }\n",
-    )
-    plain = compile_sources([source])
-    assert "step" not in plain.ir_text.split("!llvm.module.flags")[0].replace("a.cpp", "")
-    kept = compile_sources([source], regions=["step"])
-    assert kept.region_functions == ("_ZN1kL4stepEi",)
-    assert "call noundef i32 @_ZN1kL4stepEi(" in kept.ir_text.replace("fastcc ", "")
 
 
 def test_unknown_region(tmp_path: Path) -> None:

@@ -4,53 +4,14 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.foundation.errors import RuntimeBuildError
-from commanalyzer.program.frontend.compile import compile_sources
 from commanalyzer.program.frontend.link import BuildTimeoutError, build_executable, build_object
 from commanalyzer.program.frontend.toolchain import find_toolchain, run_tool
 from commanalyzer.recording.runtime import run_target
-
-C_PROGRAM = """
-#include <math.h>
-#include <stdio.h>
-int main(int argc, char **argv) { printf("%s %.3f\\n", argv[1], sqrt(argc)); return 3; }
-"""
-CXX_PROGRAM = """
-#include <iostream>
-#include <stdexcept>
-static int check(int n) { if (n > 1) throw std::runtime_error("too many"); return n; }
-int main(int argc, char **) {
-  try { std::cout << check(argc) << std::endl; }
-  catch (const std::exception &e) { std::cout << e.what() << std::endl; return 4; }
-}
-"""
 
 
 @pytest.fixture(autouse=True)
 def _no_user_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "arguments", "status", "stdout"),
-    [
-        ("a.c", C_PROGRAM, ["a b"], 3, b"a b 1.414\n"),
-        ("a.cpp", CXX_PROGRAM, [], 0, b"1\n"),
-        ("a.cpp", CXX_PROGRAM, ["x"], 4, b"too many\n"),
-    ],
-)
-def test_programs_run(
-    tmp_path: Path, name: str, text: str, arguments: list[str], status: int, stdout: bytes
-) -> None:
-    source = tmp_path / name
-    source.write_text(text)
-    program = compile_sources([source])
-    module = tmp_path / "program.ll"
-    module.write_text(program.ir_text)
-    executable = build_executable([module], toolchain=program.toolchain, language=program.language)
-    run = run_target(executable, arguments, capture=True)
-    assert (run.exit_status, run.stdout) == (status, stdout)
-    again = build_executable([module], toolchain=program.toolchain, language=program.language)
-    assert again == executable
 
 
 def test_objects_are_linked_in_and_part_of_the_key(tmp_path: Path) -> None:

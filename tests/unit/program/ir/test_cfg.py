@@ -40,16 +40,6 @@ def test_nested_loops_with_two_latches() -> None:
     assert not flow.is_loop_header("body")
 
 
-def test_unreachable_blocks_are_tolerated() -> None:
-    flow = _flow({"a": ["b"], "b": [], "dead": ["b"]})
-    assert flow.reverse_postorder == ("a", "b")
-    assert flow.predecessors["b"] == ("a", "dead")
-    assert "dead" not in flow.immediate_dominator
-    assert not flow.dominates("dead", "b")
-    assert not flow.postdominates("dead", "dead")
-    assert flow.dominator_chain("dead") == ()
-
-
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=8, max_size=8))
 def test_dominators_agree_with_networkx(targets: list[list[int]]) -> None:

@@ -1,6 +1,6 @@
 """Value-flow chains of small programs, derived by hand."""
 
-from commanalyzer.recording.interpreter.values import EXIT_HOME, Home
+from commanalyzer.recording.interpreter.values import Home
 from tests.unit.recording.interpreter.chains import Run, at, chain
 
 
@@ -17,18 +17,6 @@ def test_a_weighted_histogram_is_no_pure_count(run: Run) -> None:
     text = "@b = global i64 1\n@w = global [2 x double] zeroinitializer"
     text += "\n@h = global [2 x double] zeroinitializer"
     assert run(text, body=body).chains == {chain(at("@h", 8), at("@h", 8), at("@w", 8)): 1}
-
-
-def test_addresses_are_no_flows(run: Run) -> None:
-    body = """
-  %k = load i64, ptr @k
-  %p = getelementptr double, ptr @u, i64 %k
-  %x = load double, ptr %p
-  %y = fmul double %x, 2.0
-  store double %y, ptr @out
-"""
-    text = "@k = global i64 1\n@u = global [2 x double] zeroinitializer\n@out = global double 0.0"
-    assert run(text, body=body).chains == {chain(at("@out"), at("@u", 8)): 1}
 
 
 def test_overwriting_the_original_does_not_move_the_replica(run: Run) -> None:
@@ -121,32 +109,6 @@ out:
     outer, inner = Home("stack", "@f/%slot", 0, 0), Home("stack", "@f/%slot", 1, 0)
     # The result of @f is an exact copy of its outermost slot, so the last store replicates.
     assert run(text, body=body).chains == {chain(outer, at("@x")): 1, chain(inner, outer): 1}
-
-
-def test_byval_arguments_replicate_the_caller_s_words(run: Run) -> None:
-    text = """
-%S = type { double, double }
-@s = global %S { double 1.0, double 2.0 }
-@out = global double 0.0
-define void @f(ptr byval(%S) align 8 %p) {
-  %q = getelementptr %S, ptr %p, i64 0, i32 1
-  %x = load double, ptr %q
-  %y = fadd double %x, 1.0
-  store double %y, ptr %q
-  store double %y, ptr @out
-  ret void
-}
-"""
-    result = run(text, body="  call void @f(ptr byval(%S) align 8 @s)")
-    copy = Home("stack", "@f/%p", 0, 8)
-    assert result.chains == {chain(copy, at("@s", 8)): 1, chain(at("@out"), at("@s", 8)): 1}
-
-
-def test_the_exit_status_is_a_sink(run: Run) -> None:
-    text = "@a = global i32 41\ndefine i32 @main() {\n  %a = load i32, ptr @a\n  %b = add i32 %a, 1\n"
-    result = run(text + "  ret i32 %b\n}\n")
-    assert result.exit_status == 42
-    assert result.chains == {chain(EXIT_HOME, at("@a")): 1}
 
 
 def test_atomics_are_load_operation_store(run: Run) -> None:

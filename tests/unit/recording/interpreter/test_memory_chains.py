@@ -11,7 +11,6 @@ DECLARATIONS = """
 declare ptr @malloc(i64)
 declare ptr @calloc(i64, i64)
 declare ptr @realloc(ptr, i64)
-declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @a = global [4 x i32] [i32 1, i32 2, i32 3, i32 4]
@@ -28,28 +27,6 @@ READ_B = """
 
 def heap(name: str, offset: int) -> Home:
     return Home("heap", f"@main/{name}", 0, offset)
-
-
-def test_swapped_heap_arrays_keep_their_sites(run: Run) -> None:
-    body = """
-  %p = call ptr @malloc(i64 8)
-  %q = call ptr @malloc(i64 8)
-  store double 1.0, ptr %p
-  br label %loop
-loop:
-  %from = phi ptr [ %p, %entry ], [ %to, %loop ]
-  %to = phi ptr [ %q, %entry ], [ %from, %loop ]
-  %i = phi i32 [ 0, %entry ], [ %n, %loop ]
-  %x = load double, ptr %from
-  %y = fadd double %x, 1.0
-  store double %y, ptr %to
-  %n = add i32 %i, 1
-  %c = icmp eq i32 %n, 3
-  br i1 %c, label %done, label %loop
-done:
-"""
-    p, q = heap("%p", 16), heap("%q", 16)
-    assert run(DECLARATIONS, body=body).chains == {chain(p): 1, chain(q, p): 2, chain(p, q): 1}
 
 
 def test_an_arena_is_bumped_with_headers_and_reuses_freed_blocks(run: Run) -> None:
@@ -98,16 +75,6 @@ loop:
 done:
 """
     assert run(DECLARATIONS, body=body).chains == {chain(at("@out"), heap("%p", 16)): 2}
-
-
-def test_posix_memalign_stores_an_aligned_address(run: Run) -> None:
-    body = """
-  %slot = alloca ptr
-  %r = call i32 @posix_memalign(ptr %slot, i64 64, i64 8)
-  %p = load ptr, ptr %slot
-  store i32 1, ptr %p
-"""
-    assert run(DECLARATIONS, body=body).chains == {chain(heap("%r", 64)): 1}
 
 
 def test_memcpy_of_a_partial_word_leaves_it_its_value(run: Run) -> None:

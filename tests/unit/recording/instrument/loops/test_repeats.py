@@ -195,20 +195,6 @@ def test_what_previews_read_is_kept(tmp_path: Path, use: str, expected: list[boo
     assert [any("@ca_preview_same(" in line for line in loop.preview) for loop in loops] == expected
 
 
-def test_a_copy_has_no_hooks(planned: tuple[ModulePlan, str]) -> None:
-    text = planned[1]
-    body = text[text.index("define void @square(") :]
-    body = body[: body.index("\n}")]
-    blocks = re.split(r"\n\n(?=\S+:)", body)
-    copies = [b for b in blocks if re.match(r"\S*\.ca\.\d+:", b)]
-    assert len(copies) == 2 + 5  # the inner loop has two blocks, the outer one three more
-    assert not any("@ca_" in block for block in copies)
-    # what the copies do not do is done at once: executions of blocks
-    entries = [b for b in blocks if re.match(r"\S*\.ca\.\d+\.entry:", b)]
-    assert len(entries) == 2
-    assert all("@ca_count_blocks(" in block for block in entries)
-
-
 def test_exits_join_both_ways(planned: tuple[ModulePlan, str]) -> None:
     text = planned[1]
     body = text[text.index("define void @until_end(") :]
