@@ -27,13 +27,13 @@ BUDGETS = {
     "division": 6_777,
     "foundation": 1_100,
     "graph": 5_577,
-    "kernels": 6_585,
+    "kernels": 6_601,
     "machine": 4_540,
     "profiles": 4_768,
-    "program": 8_731,
-    "recording": 10_572,
-    "report": 6_927,
-    "result": 2_534,
+    "program": 8_730,
+    "recording": 10_575,
+    "report": 6_942,
+    "result": 2_559,
     "scaling": 5_920,
     ".": 766,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 41_264,
+    "tests": 41_319,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
