@@ -269,7 +269,7 @@ def export_command(
     hatchet                     bytes per function and source line (GraphFrame.from_literal)
     metis, hmetis               value graph as graph or hypergraph
     partition                   owner of each value, one per line
-    extrap                      measurements over node counts for Extra-P (JSON Lines)
+    extrap                      what a programmer would write over node counts, for Extra-P
     json                        the document commanalyzer.analysis/2
     """  # noqa: D301 the backspace is click's mark for preformatted text
     require_writable(output, force)

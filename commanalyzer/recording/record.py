@@ -54,10 +54,9 @@ from commanalyzer.recording.runtime import (
 )
 from commanalyzer.recording.trace import Trace, read_trace
 from commanalyzer.request import DEFAULT_IMBALANCE, AnalysisRequest
-from commanalyzer.result.results import Recording, WorkCounts
+from commanalyzer.result.results import PROCESSES, Recording, WorkCounts
 
 _MOST_COPIED = 2  # recordings for workspaces that are filled by copies from others; each shows the next
-_PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,9 +352,12 @@ def _warnings(
         )
     elif ends[1]:
         result.append(f"the program ended with status {ends[1]}")
-    processes = [name for name, _ in called if name in _PROCESSES]
+    processes = [name for name, _ in called if name in PROCESSES]
     if processes:
-        result.append(f"the program started other processes ({', '.join(processes)}): they were not recorded")
+        result.append(
+            f"the program started other processes ({', '.join(processes)}): they were not recorded, so what "
+            "they compute and send is missing, and no library model brings it back"
+        )
     if statistics.unaligned_copies:
         result.append(
             f"{statistics.unaligned_copies} memory copies shifted bytes within words: such numbers begin "

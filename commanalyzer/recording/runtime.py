@@ -35,6 +35,7 @@ import psutil
 
 from commanalyzer.foundation.errors import TargetRunError
 from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.program.frontend.compile import FrontendResult
 from commanalyzer.program.frontend.forwarding import with_one_rounding
 from commanalyzer.program.frontend.link import (
@@ -428,14 +429,14 @@ def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
             text = f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s"
             raise _exceeded(text, label, "--timeout")
         if limits.trace is not None and (used := limits.trace.used_bytes) > limits.trace.most_bytes:
-            text = f"expected a recording of at most {limits.trace.most_bytes / 1e9:.3g} GB"
-            text += f", stopped it at {used / 1e9:.3g} GB"
+            most = f"expected a recording of at most {format_bytes(limits.trace.most_bytes)}"
+            text = f"{most}, stopped it at {format_bytes(used)}"
             raise _exceeded(text, label, "--disk-limit (TMPDIR says which disk)")
         if limits.memory_limit_bytes is not None:
             used = _tree_held_bytes(program.pid)
             if used > limits.memory_limit_bytes:
-                text = f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory"
-                text += f", stopped the program at {used / 1e6:.0f} MB"
+                most = f"expected at most {format_bytes(limits.memory_limit_bytes)} of memory"
+                text = f"{most}, stopped the program at {format_bytes(used)}"
                 raise _exceeded(text, label, "--memory-limit")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from commanalyzer.division.budget import SEARCH
 from commanalyzer.division.regular.shapes import is_of_one_array
-from commanalyzer.division.selection import cheapest, cheapest_regular, headline
+from commanalyzer.division.selection import cheapest, cheapest_regular, headline, is_written
 from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.result.results import Decomposition, groups_of
 
@@ -48,6 +48,8 @@ class Confidence:
     regular: Decomposition | None
     # the cheapest that another method found, counted in the same way; balanced likewise
     other: Decomposition | None
+    # likewise, but nothing that a programmer would write either, as that is shown beside it
+    apart: Decomposition | None
 
     @classmethod
     def of(cls, candidates: Sequence[Decomposition]) -> Confidence:
@@ -55,8 +57,9 @@ class Confidence:
         best = next(d for d in candidates if d.best)
         own = method_of(best)
         alike = (d for d in candidates if d.is_replayed or not best.is_replayed)
-        others = (d for d in alike if method_of(d) != own and not is_of_one_array(d.method))
-        return cls(best, cheapest_regular(candidates), cheapest(others))
+        others = [d for d in alike if method_of(d) != own and not is_of_one_array(d.method)]
+        apart = cheapest(d for d in others if not is_written(d))
+        return cls(best, cheapest_regular(candidates), cheapest(others), apart)
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 # Names of regular divisions with all remarks: blocks 4x4 of u[9x9] and slabs 16 of x, entries follow by work.
 _REGULAR = re.compile(r"(?:blocks|slabs|cyclic) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)")
+PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 
@@ -77,6 +78,11 @@ class Recording:
         if self.native_s is None or self.native_s < 1e-3:
             return None
         return self.instrumented_s / self.native_s
+
+    @property
+    def unfollowed_calls(self) -> tuple[tuple[str, int], ...]:
+        """Those that a model would help: not what starts processes, which a warning of their own names."""
+        return tuple(call for call in self.unmodelled_calls if call[0] not in PROCESSES)
 
 
 @dataclass(frozen=True, slots=True)

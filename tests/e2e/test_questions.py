@@ -191,6 +191,25 @@ def test_lines_as_a_table_and_as_a_tree_add_up(heat: dict[str, Path], tmp_path: 
     assert sum(map(int, edges)) == sent
 
 
+def test_different_programs_are_named_before_numbers(tmp_path: Path, capsys: Capture) -> None:
+    saved, result = [str(tmp_path / "a.cmz"), str(tmp_path / "b.cmz")], sample_result()
+    save(result, saved[0])
+    said = "These are different programs: 'größe.c' 12 'a b', region sweep before, 'größe.c' 12"
+    for name, regions, is_other in (
+        *(("größe.c", ("sweep",), False), ("größe", ("sweep",), False)),  # an executable of the same source
+        *(("spmv.c", ("sweep",), True), ("größe.c", (), True)),
+    ):
+        save(replace(result, program=name, regions=regions), saved[1], force=True)
+        assert main(["diff", *saved, "-q"]) == 0
+        shown = " ".join(capsys.readouterr().out.partition("bytes before")[0].split())
+        assert main(["diff", *saved, "--json", "-"]) == 0
+        (item,) = json.loads(capsys.readouterr().out)["differences"]
+        assert main(["report", *saved, "-o", str(tmp_path / "page.html"), "--force"]) == 0
+        page = html.unescape((tmp_path / "page.html").read_text())
+        assert [said in text for text in (shown, item["other_program"], page)] == [is_other] * 3
+        capsys.readouterr()
+
+
 def test_differences_name_what_they_leave_out() -> None:
     blocks = sample_decomposition(4, method="blocks", best=False)
     result = sample_result(sample_decomposition(2), sample_decomposition(4), blocks)

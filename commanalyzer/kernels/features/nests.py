@@ -127,7 +127,7 @@ class _NestFinder:
         for label in labels:
             scope = self._debug.subprogram_of_variable(self._blocks[label].terminator.debug_location)
             if scope >= 0:
-                return self._debug.fields(scope).get("name", "")
+                return self._debug.fields(scope).get("name", "").replace("::__1::", "::")
         return source_name(self._function.name)
 
     def _is_over_items(self, loop: Loop, numbers: NestNumbers) -> bool:

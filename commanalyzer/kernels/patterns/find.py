@@ -113,13 +113,24 @@ class SourceNames:
 
     def of_object(self, known: str) -> str:
         """Variable that held the address of a stack or heap object first: ``function/%register``."""
+        return self._own_name(self._holder(known)) or "memory"
+
+    def origin(self, known: str) -> SourcePlace:
+        """Where the user's code makes such an object, after calls ``function/line``, or else declares it."""
+        *calls, last = known.split()
+        lines = [n for n, (f, i) in self._instruction.items() if f"{f.name}/{i.name}" == last]
+        lines += [int(call.rpartition("/")[2]) for call in reversed(calls)]
+        places = (p for p in map(self.place, lines) if p.line and not is_library(p.file))
+        return next(places, self._debug.variable(self._holder(known))[1])
+
+    def _holder(self, known: str) -> int:
         owner, _, register = known.partition("/")
         function = next((f for f in self._module.functions if f.name == owner), None)
         if function is None:
-            return "memory"
+            return -1
         held = self._debug.variables_of(function)
         held |= {r.register: r.variable for r in function.debug_records if r.kind == "declare"}
-        return self._own_name(held.get(register, -1)) or "memory"
+        return held.get(register, -1)
 
 
 # A pipeline that gains less is none: with 1.01, every loop over time with something before it is one; with 2,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -261,7 +262,6 @@ class _Assembler:
         log = self._a.log
         groups = [group for of_task in self._groups.values() for group in of_task]
         result: dict[int, _Buffer] = {}
-        taken: Counter[str] = Counter()
         for group in groups:
             if group.object in result:
                 continue
@@ -274,9 +274,14 @@ class _Assembler:
             if (known.name.startswith("@") and "/" not in known.name) or name == "memory":
                 name = self._a.names.accessed(int(log.line[group.at[0]]), known.name)
             shape = shape_of(known.size_bytes, element, pitches_of(linears, known.size_bytes))
-            taken[name] += 1
-            name = f"{name}#{taken[name]}" if taken[name] > 1 else name
             result[group.object] = _Buffer(name, shape, element)
+        times, taken = Counter(buffer.name for buffer in result.values()), Counter[str]()
+        for number, buffer in result.items():
+            name, place = buffer.name, self._a.names.origin(log.objects[number].name)
+            if times[name] > 1 and place.line:
+                name = f"{name} ({Path(place.file).name}:{place.line})"
+            taken[name] += 1
+            result[number] = replace(buffer, name=f"{name}#{taken[name]}" if taken[name] > 1 else name)
         return result
 
     def _mapped(self, task: int) -> tuple[Box, tuple[RangeAccess, ...]]:

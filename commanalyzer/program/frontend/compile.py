@@ -76,7 +76,7 @@ class FrontendResult:
     # IR names (without ``@``) of the requested regions: functions, which are never inlined, and those that
     # stand for the begin of a mark
     region_functions: tuple[str, ...] = ()
-    diagnostics: tuple[str, ...] = ()  # compiler warnings, one entry per source that had any
+    diagnostics: tuple[str, ...] = ()  # what of an executable's build is not repeated, a sentence each
     link_inputs: tuple[Path, ...] = ()  # objects of the program that have no IR
     link_flags: tuple[str, ...] = ()  # libraries and search paths that the program was linked with
     libraries: tuple[str, ...] = ()  # paths of the Fortran runtime, linked when not empty
@@ -114,7 +114,7 @@ def compile_sources(
     inputs = tuple(_input_file(path) for path in sources)
     toolchain = find_toolchain(compiler)
     with scratch_directory() as scratch:
-        modules, diagnostics = _bitcode_of(sources, Path(scratch), toolchain, tuple(flags), fortran)
+        modules = _bitcode_of(sources, Path(scratch), toolchain, tuple(flags), fortran)
         libraries, models = fortran_runtime(modules, fortran)
         labels = [str(source) for source in sources]
         ir_path, found = canonical_file(modules, labels, tuple(regions), Path(scratch), models=models)
@@ -126,15 +126,14 @@ def compile_sources(
         flags=tuple(flags),
         inputs=inputs,
         region_functions=found,
-        diagnostics=tuple(diagnostics),
         libraries=libraries,
     )
 
 
 def _bitcode_of(
     sources: Sequence[Path], scratch: Path, toolchain: Toolchain, flags: tuple[str, ...], fortran: str
-) -> tuple[list[Path], list[str]]:
-    """Modules of all sources, in their order, and the compilers' warnings.
+) -> list[Path]:
+    """Modules of all sources, in their order; the compilers' warnings are log messages.
 
     C and C++ sources are compiled side by side; those of Fortran one after the other, as they use each other.
     """
@@ -143,7 +142,6 @@ def _bitcode_of(
     modules = [
         s if ir else scratch / f"module{i}.bc" for i, (s, ir) in enumerate(zip(sources, is_ir, strict=True))
     ]
-    warnings = [""] * len(sources)
     compiler = SourceCompiler(toolchain, flags)
     with ThreadPoolExecutor(os.cpu_count()) as compilers:
         running = {
@@ -152,13 +150,12 @@ def _bitcode_of(
             if not is_fortran[i] and not is_ir[i]
         }
         for i, source in enumerate(sources):
+            said = running[i].result() if i in running else ""
             if is_fortran[i]:
-                warnings[i] = compile_fortran(source, modules[i], find_fortran(fortran), flags, scratch)
-            elif i in running:
-                warnings[i] = running[i].result()
-                if warnings[i]:
-                    logger.warning("%s", warnings[i])
-    return modules, [text for text in warnings if text]
+                said = compile_fortran(source, modules[i], find_fortran(fortran), flags, scratch)
+            if said:
+                logger.info("%s", said)
+    return modules
 
 
 def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:

@@ -22,7 +22,14 @@ from commanalyzer.report.figures.scaling import (
 )
 from commanalyzer.report.html.blocks import Content, Figures, Folded, Head, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
-from commanalyzer.report.result.text import NOT_FOUND, TITLE, amount_fields, confidence_fields, extent
+from commanalyzer.report.result.text import (
+    NOT_FOUND,
+    TITLE,
+    amount_fields,
+    confidence_fields,
+    exact_word,
+    extent,
+)
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -75,8 +82,7 @@ def _fields(result: AnalysisResult) -> tuple[Field[Decomposition], ...]:
 def exactness(result: AnalysisResult, item: Decomposition, words: str = "") -> str:
     """The upper end of the bytes, with words in front, or that they are exact."""
     low, high = item.communication.low_bytes, item.communication.high_bytes
-    exact = "of what is seen" if result.recording.unmodelled_calls else "exact"
-    return exact if low == high else f"{words}{format_bytes(high)}"
+    return exact_word(result) if low == high else f"{words}{format_bytes(high)}"
 
 
 def _bound_table(found: ScalingBound) -> Table:

@@ -9,7 +9,13 @@ from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.machine.parameters import KINDS, MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Content, Facts, Folded, Points, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
-from commanalyzer.report.result.text import graph_line, recording_line, singletons_line, work_line
+from commanalyzer.report.result.text import (
+    graph_line,
+    recording_line,
+    remarks,
+    singletons_line,
+    work_line,
+)
 from commanalyzer.report.tables import Field, numeric, page_table, worded
 from commanalyzer.result.results import AnalysisResult
 
@@ -34,14 +40,7 @@ def recording_section(subject: Subject) -> Section:
 
 def warnings_of(result: AnalysisResult) -> tuple[str, ...]:
     """Every reason for caution, one sentence each."""
-    found = list(result.warnings)
-    calls = result.recording.unmodelled_calls
-    if calls:
-        named = ", ".join(f"{name} ({format_count(count)}x)" for name, count in calls)
-        found.append(f"values were not followed through these external functions: {named}")
-    if result.recording.dropped_events:
-        found.append(f"{format_count(result.recording.dropped_events)} events could not be recorded")
-    return tuple(text[:1].upper() + text[1:].removesuffix(".") + "." for text in found)
+    return tuple(text[:1].upper() + text[1:].removesuffix(".") + "." for text in remarks(result))
 
 
 def origin_section(subject: Subject) -> Section:

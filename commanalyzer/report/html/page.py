@@ -416,7 +416,8 @@ def _changes(subjects: Sequence[Subject]) -> Iterator[Section]:
         page_table(f"Source lines {methods_text(largest)}", largest.lines[:MOST_CHANGES], LINES),
     ]
     title = f"What changed from {before.title} to {after.title}"
-    yield Section("comparison-changes", title, tuple(table for table in tables if table.rows))
+    said = [Points((text,), is_warning=True)] if (text := largest.other_program) else []
+    yield Section("comparison-changes", title, (*said, *(table for table in tables if table.rows)))
 
 
 def _prose(text: str) -> str:

@@ -17,7 +17,7 @@ from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.report.html.causes import find_source
 from commanalyzer.report.result.text import ROOMY
-from commanalyzer.report.tables import Field, numeric, terminal_table, worded
+from commanalyzer.report.tables import Field, numeric, print_lines, terminal_table, worded
 from commanalyzer.result.comparison.difference import Change, Difference, LineChange, TextOf, VariableChange
 from commanalyzer.result.results import AnalysisResult, Provenance
 
@@ -90,6 +90,7 @@ def texts_in(folders: Sequence[Path]) -> TextOf:
 
 def show_differences(found: Sequence[Difference], console: Console, *, quiet: bool = False) -> None:
     """Print a table over node counts, and the variables and lines behind the changes of the most nodes."""
+    print_lines(console, filter(None, [found[0].other_program]))
     is_narrow = console.width < ROOMY
     console.print(terminal_table(found, COUNTS[:6] if is_narrow else COUNTS, "Before and after"))
     if is_narrow:

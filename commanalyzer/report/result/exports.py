@@ -105,9 +105,9 @@ def _dot(graph: networkx.DiGraph) -> str:
 
 
 def measurements(result: AnalysisResult, model: str, parameters: Mapping[str, float]) -> list[Measurement]:
-    """Bytes and messages of the best decompositions over the node count; ``ConfigError`` if none are."""
+    """Bytes and messages of what a programmer would write, by node count; ``ConfigError`` if none are."""
     callpath = ["main", *result.regions[:1]]
-    points = [result.best(nodes, model) for nodes in result.nodes]
+    points = [result.decomposition(nodes, model) for nodes in result.nodes]
     return [
         Measurement({"p": item.nodes, **parameters}, callpath, metric, [float(pick(item))])
         for metric, pick in _METRICS.items()

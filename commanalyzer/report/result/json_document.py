@@ -109,7 +109,7 @@ def _confidence(known: Confidence) -> Json:
     return {
         **picked(known.best, "nodes model"),
         "regular": _beside(known, known.regular),
-        "other_method": _beside(known, known.other),
+        "other_method": _beside(known, known.apart),
         "times_lower_bound": known.times_bound,
         "doubt": known.doubt,
     }

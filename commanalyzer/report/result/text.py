@@ -130,7 +130,7 @@ def confidence_fields() -> tuple[Field[Confidence], ...]:
     return (
         numeric("nodes", lambda known: str(known.best.nodes)),
         worded("cheapest regular division", lambda known: _compared(known, known.regular)),
-        worded("another method", lambda known: _compared(known, known.other)),
+        worded("another method", lambda known: _compared(known, known.apart)),
         worded("provable minimum", _over_bound),
     )
 
@@ -264,15 +264,21 @@ def work_line(work: WorkCounts) -> str:
 _LEAST_NAME = 16  # columns of an 80-column terminal that are left for the name
 
 
-def show_candidates(items: Iterable[Decomposition], console: Console) -> None:
+def exact_word(result: AnalysisResult) -> str:
+    """What is said of bytes without doubt."""
+    return "of what is seen" if result.recording.unmodelled_calls else "exact"
+
+
+def show_candidates(items: Iterable[Decomposition], console: Console, exact: str = "exact") -> None:
     """Print ``items``; narrow enough for 80 columns, where long names are folded."""
     for (nodes, model), group in groupby(items, key=lambda d: (d.nodes, d.model)):
         found = list(group)
         first = headline(found)
-        console.print(_table(nodes, model, sorted(found, key=lambda d: (d is not first, d.comm_bytes))))
+        own = sorted(found, key=lambda d: (d is not first, d.comm_bytes))
+        console.print(_table(nodes, model, own, exact))
 
 
-def _table(nodes: int, model: str, items: list[Decomposition]) -> Table:
+def _table(nodes: int, model: str, items: list[Decomposition], exact: str) -> Table:
     title = (
         f"{nodes} {'node' if nodes == 1 else 'nodes'}, model {model}: {len(items)} candidates, * least found"
     )
@@ -282,7 +288,7 @@ def _table(nodes: int, model: str, items: list[Decomposition]) -> Table:
         numeric("messages", lambda d: format_count(d.communication.total_messages), no_wrap=True),
         numeric("neighbours", lambda d: f"{d.neighbours.mean():.1f}/{d.neighbours.max()}", no_wrap=True),
         numeric("imbalance", lambda d: f"{d.imbalance:.3f}", no_wrap=True),
-        numeric("bracket", _excess, no_wrap=True),
+        numeric("bracket", lambda d: _excess(d, exact), no_wrap=True),
         numeric("found in", lambda d: format_seconds(d.seconds), no_wrap=True),
     ]
     if any(d.efficiency_bound is not None for d in items):
@@ -294,11 +300,11 @@ def _bound(item: Decomposition) -> str:
     return "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
 
 
-def _excess(item: Decomposition) -> str:
+def _excess(item: Decomposition, exact: str) -> str:
     """How much the upper end of the bracket is above the lower one."""
     low, high = item.communication.low_bytes, item.communication.high_bytes
     if low == high:
-        return "exact"
+        return exact
     return f"+{format_percent((high - low) / low)}" if low else f"to {format_bytes(high)}"
 
 
@@ -408,7 +414,7 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
         console.print("no decompositions")
         return
     if every:
-        show_candidates(items, console)
+        show_candidates(items, console, exact_word(result))
         return
     several_models = len(result.models) > 1
     with_bound = any(d.efficiency_bound is not None for d in items)
@@ -426,8 +432,7 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     width = None if is_wide or console.width < ROOMY else min(longest, _METHOD_WIDTH)
     unit = result.work.unit
     left_out = _left_out(console.width, f"bytes/{unit}", is_wide)
-    seen = "of what is seen" if result.recording.unmodelled_calls else "exact"
-    numbers = [*amount_fields(unit), numeric("bracket", lambda item: _bracket(item, seen))]
+    numbers = [*amount_fields(unit), numeric("bracket", lambda item: _bracket(item, exact_word(result)))]
     if with_bound:
         numbers.append(numeric(_BOUND, _bound))
     numbers = [field for field in numbers if field.name not in left_out]
@@ -527,23 +532,26 @@ def place_of_home(home: HomeObject) -> str:
     return f"{home.name}{where}{line}"
 
 
-def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None:
-    calls = result.recording.unmodelled_calls
+def remarks(result: AnalysisResult) -> list[str]:
+    """Every reason for caution, one sentence each."""
+    found, calls = list[str](), result.recording.unfollowed_calls
     if calls:
-        named = ", ".join(f"{name} ({count}x)" for name, count in calls[:8])
+        named = ", ".join(f"{name} ({format_count(count)}x)" for name, count in calls[:8])
         more = f" and {len(calls) - 8} more" if len(calls) > 8 else ""
-        _warn(console, f"values were not followed through these external functions: {named}{more}")
-        _warn(console, "--library-model can say what they do (docs/reference/library-model.md)")
+        found.append(
+            f"values were not followed through these external functions: {named}{more}; --library-model can "
+            "say what they do (docs/reference/library-model.md)"
+        )
     if result.recording.dropped_events:
-        _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
-    for warning in result.warnings:
-        _warn(console, warning)
+        found.append(f"{format_count(result.recording.dropped_events)} events could not be recorded")
+    return [*found, *result.warnings]
+
+
+def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None:
+    for warning in remarks(result):
+        console.print(Text(f"warning: {warning}", style="yellow"))
     said = result.counted is not None or any("no efficiency bound" in warning for warning in result.warnings)
     if not quiet and not said and not result.machine.is_complete:
         known = result.machine.parameters
         lacking = " and ".join(f"--{name}" for name in ("bandwidth", "throughput") if name not in known)
         console.print(Text(f"no efficiency bound: give {lacking}, or --machine FILE"))
-
-
-def _warn(console: Console, message: str) -> None:
-    console.print(Text(f"warning: {message}", style="yellow"))

@@ -7,6 +7,7 @@ are told by name and function, so that moved lines do not matter.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -74,6 +75,7 @@ class Difference:
         lines: Source lines that need more or fewer, likewise; empty where values are not known (counted
             runs, other models) or too many.
         left_out: Sentence about node counts that lack one of the decompositions; empty where none does.
+        other_program: Sentence about different programs or regions; empty where they are the same.
     """
 
     nodes: int
@@ -88,6 +90,7 @@ class Difference:
     variables: tuple[VariableChange, ...]
     lines: tuple[LineChange, ...] = ()
     left_out: str = ""
+    other_program: str = ""
 
     def __repr__(self) -> str:
         sizes = " -> ".join(format_bytes(size) for size in (self.comm_bytes.before, self.comm_bytes.after))
@@ -151,7 +154,20 @@ def _difference(
         variables=_variables(
             *(_per_variable(before, left), _per_variable(after, right)), _places(before) | _places(after)
         ),
+        other_program=_other_program(before, after),
     )
+
+
+def _other_program(before: AnalysisResult, after: AnalysisResult) -> str:
+    """What is compared, where regions differ or names do; an executable is called like its source."""
+    names = [f"{result.program}." for result in (before, after)]
+    if before.regions == after.regions and (names[0].startswith(names[1]) or names[1].startswith(names[0])):
+        return ""
+    ran = (", region ".join((shlex.join(r.command), *r.regions)) for r in (before, after))
+    return (
+        "These are different programs: {} before, {} after; bytes on as many nodes are compared, "
+        "variables and lines of the same name."
+    ).format(*ran)
 
 
 def _lines(

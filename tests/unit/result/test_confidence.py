@@ -82,6 +82,11 @@ def test_cheapest_balanced_of_each_kind() -> None:
 def test_a_single_method_without_a_minimum_near_is_doubted() -> None:
     rivals = [offer("metis cut", 210), offer("blocks 2x2", 350)]
     known = Confidence.of([offer("mt-kahypar km1", 100, best=True), *rivals])
+    plain = Confidence.of([known.best, *rivals[1:]])  # regular: shown beside, not as another method again
+    assert [cells(k)[1:3] for k in (known, plain)] == [
+        ("blocks 2x2: 3.5 times as much", "metis cut: 2.1 times as much"),
+        ("blocks 2x2: 3.5 times as much", "none found"),
+    ]
     assert known.doubt == (
         "4 nodes (volume): only one method found this (mt-kahypar km1; no minimum is known), what others "
         "found sends 2.1 times as much (metis cut): ask with --effort thorough"

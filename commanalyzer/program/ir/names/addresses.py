@@ -29,6 +29,7 @@ from commanalyzer.program.ir.types import address_steps
 _MANGLED = re.compile(r"@?_Q([A-Z][A-Za-z0-9_$.]*)")
 _PART = re.compile(r"[A-Z]([a-z0-9_$.]*)")
 _NESTED = re.compile(r"_Z(N?)(?:[KVrRO]|L|St)*(?=\d)")
+_INLINE = frozenset(("__1", "__cxx11"))  # namespaces in which libc++ and libstdc++ have versions of theirs
 _LENGTH = re.compile(r"L?(\d+)")
 _CONSTRUCTOR = re.compile(r"(?:I.*E)?([CD])[0-5]")
 
@@ -48,16 +49,17 @@ def cplusplus_name(symbol: str) -> str:
     match = _NESTED.match(symbol)
     if match is None:
         return symbol
-    parts, at = list[str](), match.end()
+    parts, at = ["std"] * ("St" in match[0]), match.end()
     while (number := _LENGTH.match(symbol, at)) is not None:
         at = number.end() + int(number.group(1))
         parts.append(symbol[number.end() : at])
         if not match.group(1):
-            return parts[0]
+            return "::".join(parts)
     special = _CONSTRUCTOR.match(symbol, at)
     if special and parts:
         parts.append("~" * (special.group(1) == "D") + parts[-1])
-    return "::".join("(anonymous)" if part == "_GLOBAL__N_1" else part for part in parts) or symbol
+    said = ("(anonymous)" if part == "_GLOBAL__N_1" else part for part in parts if part not in _INLINE)
+    return "::".join(said) or symbol
 
 
 def fortran_name(symbol: str) -> str:

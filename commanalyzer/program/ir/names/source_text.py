@@ -37,7 +37,7 @@ def loop_function(module: Module, debug: DebugInfo, function: Function, header: 
 
 def function_at(debug: DebugInfo, location: int) -> str:
     """Name of the function in whose source a location is, also if that was inlined; empty when unknown."""
-    return debug.fields(debug.spots(location)[0].subprogram).get("name", "")
+    return debug.fields(debug.spots(location)[0].subprogram).get("name", "").replace("::__1::", "::")
 
 
 def _locations(module: Module, function: Function, header: str) -> list[int]:

@@ -221,6 +221,27 @@ def test_functions_can_be_the_tasks() -> None:
     assert kernel(graph, "smooth").range == ((1, 17),)
 
 
+AGAIN = """
+void moved(int n, double *u) {
+  double *new = malloc(n * 8);
+  for (int i = 0; i < n; i++) new[i] = u[i] + 1;
+  for (int i = 1; i < n; i++) u[i] = new[i - 1];
+}
+int main(int c, char **v) {
+  double u[16], *new = malloc(128);
+  for (int i = 0; i < 16; i++) u[i] = new[i] = i * c;
+  moved(16, u), moved(16, new);
+  printf("%g %g\\n", u[3], new[3]);
+}
+"""
+
+
+def test_buffers_of_one_name_say_where_they_are_made() -> None:
+    """Lines of both calls of malloc; the second block of one of them has a number."""
+    buffers = {access.buffer for k in tasks_of(AGAIN).tasks for access in k.accesses}
+    assert buffers == {"u", "new (program.c:6)", "new (program.c:6)#2", "new (program.c:11)"}
+
+
 MARKED = """
 #include "commanalyzer.h"
 int main(void) {

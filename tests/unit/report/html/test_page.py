@@ -176,6 +176,9 @@ def test_a_file_without_hash_is_not_shown(tmp_path: Path) -> None:
         ("_ZL9make_gridR4Gridi", "make_grid"),
         ("_ZN4MeshC2Eii", "Mesh::Mesh"),
         ("_ZN6Memory5allocIiEEPT_i", "Memory::alloc"),
+        ("_ZNSt3__16vectorIdNS_9allocatorIdEEE9push_backEOd", "std::vector"),
+        ("_ZNSt7__cxx1112basic_stringIcE6appendEPKc", "std::basic_string"),
+        ("_ZSt4sortIPdEvT_S1_", "std::sort"),
         ("@_ZN12_GLOBAL__N_16SolverD1Ev", "(anonymous)::Solver::~Solver"),
     ],
 )

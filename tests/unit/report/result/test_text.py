@@ -76,10 +76,12 @@ def test_models_are_told_apart_only_when_there_are_two() -> None:
 def test_unmodelled_calls_are_named() -> None:
     (item,) = sample_result().decompositions
     tight = replace(item, communication=replace(item.communication, high_bytes=item.communication.low_bytes))
-    text, all_seen = (_text(sample_result(tight, unmodelled=calls)) for calls in ((("qsort", 3),), ()))
-    assert "qsort (3x)" in text
-    assert ("exact" in text, "of what is seen" in text) == (False, True)
-    assert ("exact" in all_seen, "of what is seen" in all_seen) == (True, False)
+    for every in (False, True):
+        calls = (("qsort", 3),), (("fork", 1),), ()
+        text, forked, all_seen = (_text(sample_result(tight, unmodelled=c), every=every) for c in calls)
+        assert "qsort (3x)" in text and "fork" not in forked and "--library-model" not in forked
+        for shown, is_seen in ((text, False), (forked, False), (all_seen, True)):
+            assert ("exact" in shown, "of what is seen" in shown) == (is_seen, not is_seen)
 
 
 def test_width_is_respected() -> None:
