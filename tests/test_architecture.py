@@ -27,7 +27,7 @@ BUDGETS = {
     "division": 6_777,
     "foundation": 1_100,
     "graph": 5_598,
-    "kernels": 6_585,
+    "kernels": 6_601,
     "machine": 4_540,
     "profiles": 4_768,
     "program": 8_730,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 41_305,
+    "tests": 40_916,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
