@@ -30,7 +30,7 @@ BUDGETS = {
     "kernels": 6_601,
     "machine": 4_540,
     "profiles": 4_768,
-    "program": 8_730,
+    "program": 8_731,
     "recording": 10_575,
     "report": 6_942,
     "result": 2_559,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_916,
+    "tests": 40_922,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

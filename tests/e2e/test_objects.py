@@ -336,16 +336,22 @@ def test_declared_rows_are_not_cut_by_steps_of_unrolled_loops() -> None:
     assert found.comm_bytes == 6 * 2 * 2 * 16 + 4
 
 
-def test_arrays_of_a_structure_that_a_function_returns_are_no_structures() -> None:
+@pytest.mark.parametrize(
+    ("kind", "make", "to"), [("Grid *", "Grid *g = malloc(sizeof *g);", "->"), ("Grid ", "Grid g;", ".")]
+)
+def test_arrays_of_a_structure_that_a_function_returns_are_no_structures(
+    kind: str, make: str, to: str
+) -> None:
     text = """#include <stdlib.h>
 typedef struct { int n; double *t, *k; } Grid;
-__attribute__((noinline)) Grid *made(int n) {
-  Grid *g = malloc(sizeof *g);
+__attribute__((noinline)) KINDmade(int n) {
+  MAKE
   g->n = n; g->t = calloc(n * n, sizeof(double)); g->k = malloc(n * n * sizeof(double));
   for (int i = 0; i < n * n; i++) g->k[i] = i % 7;
   return g;
 }
-int main(int n, char **words) { Grid *g = made(n + 15); for (int i = 0; i < 256; i++) g->t[i] += g->k[i];
+int main(int n, char **words) { KINDg = made(n + 15); for (int i = 0; i < 256; i++) g->t[i] += g->k[i];
   return g->t[7] != 0; }"""
+    text = text.replace("MAKE", make).replace("KIND", kind).replace("->", to)
     heap = [o for o in record_source(text).graph.objects if o.kind is HomeKind.HEAP]
     assert {o.name: o.record_bytes for o in heap if o.size_bytes == 2048} == {"g.t": 0, "g.k": 0}

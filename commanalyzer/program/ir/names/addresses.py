@@ -210,6 +210,7 @@ class Addresses:
     def _of_base(self, text: str, entered: frozenset[str]) -> SourceAddress:
         if text in self.parameters:
             found = self._of_pointer(text, is_own=True)
+            found = self.declared(text) if found.root is Root.UNKNOWN else found  # ``sret``: what is returned
             whole = self.names.types.plain(found.type)
             return replace(found, root=Root.PARAMETER, index=self.parameters[text], name="", whole=whole)
         if not text.startswith("%"):
