@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 519,
     "cli": 3_122,
     "communication": 2_942,
-    "division": 6_777,
+    "division": 6_780,
     "foundation": 1_100,
     "graph": 5_598,
     "kernels": 6_601,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_922,
+    "tests": 40_952,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

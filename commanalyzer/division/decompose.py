@@ -274,7 +274,10 @@ def _irregular(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Can
     """Yield the best division if it is irregular, and no regular one sends nearly as little."""
     chosen = _chosen(found, portfolio)
     best, written = next(d for d in chosen if d.best), headline(chosen)
-    if (written is best and not best.grid) or written.comm_bytes > SEARCH.plain * best.comm_bytes:
+    # what only its rows excuse is weighed as in :func:`evenness`
+    excess = written.imbalance if written.imbalance > portfolio.allowed(best.nodes) else 1.0
+    is_far = excess * written.comm_bytes > SEARCH.plain * best.comm_bytes
+    if (written is best and not best.grid) or is_far:
         yield Candidate(best.method, best.part, best.seconds, best.coarse_vertices)
 
 

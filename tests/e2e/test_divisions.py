@@ -1,4 +1,4 @@
-"""Divisions that the user names (``--decompose``, ``--owner-map``), on heat2d: volumes by hand, errors."""
+"""Divisions that the user names (``--decompose``, ``--owner-map``): volumes by hand, errors. The headline."""
 
 import contextlib
 import csv
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.cli.main import main
+from tests.e2e.analysed import analyse_text
 from tests.e2e.command import HEAT, Done, succeed
 from tests.e2e.theory import heat2d_words_per_step
 
@@ -186,3 +187,32 @@ def test_owner_maps_of_numpy_need_the_length_of_an_array(folder: Path) -> None:
 
 def test_an_owner_map_has_to_exist(folder: Path) -> None:
     assert "No such file" in refused(folder, "--owner-map", "missing.csv")
+
+
+CUBE = """
+enum { N = 6 };
+static double u[N][N][N], v[N][N][N];
+int main(void) {
+    for (int p = 0; p < N * N * N; p++)
+        u[0][0][p] = p % 5;
+    for (int t = 0; t < 8; t++) {
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                for (int k = 0; k < N; k++) {
+                    double s = u[i][j][k] + (i ? u[i - 1][j][k] : 0) + (i < N - 1 ? u[i + 1][j][k] : 0);
+                    s += (j ? u[i][j - 1][k] : 0) + (j < N - 1 ? u[i][j + 1][k] : 0);
+                    v[i][j][k] = 0.1 * (s + (k ? u[i][j][k - 1] : 0) + (k < N - 1 ? u[i][j][k + 1] : 0));
+                }
+        for (int p = 0; p < N * N * N; p++)
+            u[0][0][p] = v[0][0][p];
+    }
+    return u[1][2][3] > 1e9;
+}
+"""
+
+
+def test_blocks_that_are_far_from_even_are_no_headline() -> None:
+    """Of 216 points, 16 blocks have up to 18, 1.33 times the mean, and send 8 x 2 x 36 (1 + 1 + 3) words."""
+    found = analyse_text(CUBE, nodes=16).decomposition(16)
+    assert found.imbalance == pytest.approx(14 / 13.5)
+    assert found.comm_bytes < 8 * 8 * 2 * 36 * (1 + 1 + 3)
