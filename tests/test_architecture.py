@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 519,
     "cli": 3_122,
     "communication": 2_942,
-    "division": 6_780,
+    "division": 6_804,
     "foundation": 1_100,
     "graph": 5_598,
     "kernels": 6_601,
@@ -33,7 +33,7 @@ BUDGETS = {
     "program": 8_731,
     "recording": 10_575,
     "report": 6_942,
-    "result": 2_559,
+    "result": 2_538,
     "scaling": 5_920,
     ".": 766,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_952,
+    "tests": 40_957,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -27,6 +27,7 @@ from itertools import product
 import numpy as np
 
 from commanalyzer.division.refinement.refine import balance_weights
+from commanalyzer.division.regular.grids import process_grids
 from commanalyzer.division.regular.shapes import Shaped
 from commanalyzer.foundation.flows import Fold
 from commanalyzer.graph.storage.slices import row_slices
@@ -44,12 +45,13 @@ class Structure:
     """What was recognised."""
 
     kind: str  # ``product`` or ``grid``
-    edge: int  # n, points or elements along each axis
+    edge: int  # n, points or elements along each axis; of a grid, those with all neighbours
     dims: int  # axes of the grid, 2 for matrices
     rounds: int  # how often values that are new have to be read
     width_bytes: int  # per value
     reach: int = 1  # steps to the farthest neighbour of a point
     arrays: int = 1  # that the points are elements of
+    extent: int = 0  # of these arrays along each axis
     # [N], work of each point over that of the program; of a product as a whole
     shares: Float64 = field(default_factory=lambda: np.ones(1), compare=False)
 
@@ -62,6 +64,12 @@ class Structure:
         """Return bytes that no division stays below whose parts have ``allowed`` times the mean work."""
         words = self._product_words if self.kind == "product" else self._grid_words
         return math.floor(max(words(allowed / num_parts), 0.0) * self.rounds * self.width_bytes)
+
+    def usual_bytes(self, num_parts: int) -> int:
+        """Return bytes of blocks, as nearly cubes as ``num_parts`` allows: faces cross every cut."""
+        cuts = min(sum(grid) - self.dims for grid in process_grids(num_parts, self.dims))
+        face = self.edge**2 if self.kind == "product" else 2 * self.reach * self.extent ** (self.dims - 1)
+        return cuts * face * self.rounds * self.width_bytes
 
     def _product_words(self, share: float) -> float:
         """Words for parts with at most ``share`` of the work."""
@@ -164,7 +172,7 @@ def _grid(graph: AnyGraph, family: Sequence[Shaped]) -> Structure | None:
     work = balance_weights(graph.work_flops)
     shares = np.asarray(np.bincount(index[inside], work[inside] / work.sum(), size)[points], np.float64)
     arrays, width = len(np.unique(array[inside])), int(graph.width_bytes[inside].min())
-    found = Structure("grid", edge, dims, int(min(rounds)), width, reach, arrays, shares)
+    found = Structure("grid", edge, dims, int(min(rounds)), width, reach, arrays, extents[0], shares)
     return found if found.rounds else None
 
 

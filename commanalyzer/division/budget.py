@@ -94,6 +94,9 @@ class SearchPolicy:
     # Of the bytes of a division by a table: a regular one with at most so many goes before. Shapes alone save
     # that: hexagons have 7 % less border than squares, a cut through four a quarter less.
     plain: float = 1.25
+    # Times what blocks of a recognised grid or product send, from which on all methods may miss something.
+    # Parts of few points send up to twice as much at their corners; slabs where cubes are possible send more.
+    missed: float = 2.0
     # Imbalance up to which a regular one that sends less is worth naming: beyond, it costs more time than it
     # can save on most machines.
     uneven: float = 1.25

@@ -7,7 +7,7 @@ that dividing needs is estimated before it begins, and how much of that is done 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -263,11 +263,12 @@ def _divide(
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found += caller.each(count, _until_stopped(portfolio.of_one_array(_irregular(found, portfolio), nodes)))
     found = _with_bound(found, portfolio, nodes)
-    warnings = tuple(f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes))
     advance()
     times = portfolio.left_out(nodes).items()
     left_out = tuple(f"at {nodes} nodes: {n}, about {format_seconds(s)} (--effort)" for n, s in times)
-    return Counted(_chosen(found, portfolio), warnings, left_out)
+    chosen = _chosen(found, portfolio)
+    said = (*portfolio.failures(nodes), *_missed(chosen, portfolio))
+    return Counted(chosen, tuple(f"{nodes} nodes ({view.model}): {text}" for text in said), left_out)
 
 
 def _irregular(found: list[Decomposition], portfolio: Portfolio) -> Iterator[Candidate]:
@@ -326,6 +327,18 @@ def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) ->
     if below:
         raise GraphInvariantError(f"a provable minimum of {least} bytes is above what {below[0]} sends")
     return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
+
+
+def _missed(chosen: Sequence[Decomposition], portfolio: Portfolio) -> Iterator[str]:
+    """What speaks against all that was found where it is far above what is usual; methods may all err."""
+    known, best = portfolio.structure, next(d for d in chosen if d.best)
+    if known is not None and best.comm_bytes > SEARCH.missed * (usual := known.usual_bytes(best.nodes)):
+        least = format_bytes(best.lower_bound_bytes or 0)
+        yield (
+            f"the best division sends {format_bytes(best.comm_bytes)}, where blocks of a {known.kind} alone "
+            f"send {format_bytes(usual)} and at least {least} is provable ({known.source}): one that nothing "
+            "looks for may be much better (--decompose, --owner-map)"
+        )
 
 
 def _count(view: View, candidate: Candidate, nodes: int, work: int, options: CountOptions) -> Decomposition:

@@ -24,13 +24,6 @@ other in 19 and within 1.5 in 21. With 1.25 two more would be doubted, with 3 no
 """
 _NEAR_BOUND = 2.0
 """Times the provable minimum up to which there is no doubt: proofs for blocks lose about as much."""
-_FAR_FROM_BOUND = 6.0
-"""Times the provable minimum above which methods that agree may all miss something.
-
-Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof, for parts in corners, says 1.41 p^(1/2) or
-1.65 p^(1/3): up to 2.9 times in two dimensions, 3.7 in three (:mod:`commanalyzer.division.bounds`). With
-half of it blocks of cubes would be doubted, with twice of it slabs on some hundred nodes would not.
-"""
 _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
 _TIGHT = 1.05
@@ -85,8 +78,6 @@ class Confidence:
                 f"{100 * less:.0f} % less than this, with {regular.imbalance:.2f} times the mean work in one "
                 "part: allow that with --imbalance, or ask with --effort thorough"
             )
-        if self.times_bound is not None and self.times_bound > _FAR_FROM_BOUND:
-            return self._far_from_bound(self.times_bound)
         near = self.times_bound is not None and self.times_bound <= _NEAR_BOUND
         plain = regular is not None and method_of(self.best) == method_of(regular)  # as people divide
         if near or plain or not self.best.comm_bytes or other is None or self.ratio(other) < _DISAGREE:
@@ -98,18 +89,6 @@ class Confidence:
             f"{nodes} nodes ({self.best.model}): only one method found this ({self.best.method}; {known}), "
             f"what others found sends {self.ratio(other):.1f} times as much ({other.method}): "
             "ask with --effort thorough"
-        )
-
-    def _far_from_bound(self, times: float) -> str:
-        """What speaks against a division far above what is provable, whoever found it."""
-        other, bound = self.other, self.best.lower_bound_bytes
-        is_shared = other is not None and self.ratio(other) < _DISAGREE
-        agree = "methods that know nothing of each other agree, but the best" if is_shared else "the best"
-        return (
-            f"{self.best.nodes} nodes ({self.best.model}): {agree} division sends {times:.1f} times the "
-            f"provable minimum of {format_bytes(bound or 0)} ({self.best.bound_source}), where blocks are "
-            f"within {_FAR_FROM_BOUND:g} times: a division that none of them looks for may be much better "
-            "(--decompose, --owner-map)"
         )
 
 

@@ -58,6 +58,15 @@ def test_shares_of_the_work_limit_the_points_of_a_part() -> None:
     assert beside.bound_bytes(16, 1.0) == even.bound_bytes(4, 1.0)
 
 
+def test_blocks_send_what_is_usual() -> None:
+    """Two parts along one axis and three along the other: every cut is crossed by its face, both ways."""
+    part = np.add.outer(np.arange(12) // 6 * 3, np.arange(12) // 4)
+    sent = sum(np.count_nonzero(np.diff(part, axis=axis)) for axis in (0, 1)) * 2
+    assert Structure("grid", 10, 2, 5, 8, extent=12).usual_bytes(6) == sent * 5 * 8
+    # A block of the result needs its rows of one factor and its columns of the other, 32 x 16 each.
+    assert Structure("product", 32, 2, 1, 8).usual_bytes(4) == 4 * 2 * (32 * 16 - 16 * 16) * 8
+
+
 def test_products_need_what_the_proof_says() -> None:
     # Eight parts: 3 n^2 (2 - 1) words.
     assert Structure("product", 32, 2, 1, 8).bound_bytes(8, 1.0) == pytest.approx(3 * 32**2 * 8, abs=1)
