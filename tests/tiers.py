@@ -102,7 +102,7 @@ FURTHER = {
     "e2e/trust/test_behind_the_back.py": "*/5",
     "fuzz/test_files.py": "*/5",
     "fuzz/test_programs.py": "cpp csmiths/3",
-    "property/test_flows.py": "chains_of_loops_with_previews",
+    "property/test_flows.py": "chains_of_chosen_loops_equal_the_interpreters[previews chains_of_chosen/2",
     "property/test_laws.py": "a_unit_changes",
     "property/test_mechanisms.py": "*/4",
     "property/test_rounds.py": "*/5",
