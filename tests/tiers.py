@@ -80,7 +80,7 @@ FURTHER = {
     "e2e/test_integers.py": "initial_values */4",
     "e2e/test_kernels.py": "kernels_of_each_kind/5 one_more/2",
     "e2e/test_least_with_place.py": "*/3",
-    "e2e/test_library_model.py": "algorithms numbers precompiled sort streams",
+    "e2e/test_library_model.py": "algorithms numbers precompiled streams",
     "e2e/test_machine.py": "rank_0 throughput two_ranks",
     "e2e/test_marked_regions.py": "scope_ends values/3",
     "e2e/test_mpi_bytes.py": "*/8",
