@@ -20,11 +20,6 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
         for (int i = 1; i < n - 1; i++) a[i] = b[i] * 3;
     }
 }""",
-    "prefix sums": """
-static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
-    for (int t = 0; t < m; t++)
-        for (int i = 1; i < n; i++) b[i] = b[i - 1] + a[i] * (t + 2);
-}""",
     "edit distance": """
 static NUMBER least(NUMBER x, NUMBER y) { return x < y ? x : y; }
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
@@ -41,24 +36,6 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
                 NUMBER t = a[i * n + k] + a[k * n + j];
                 a[i * n + j] = a[i * n + j] < t ? a[i * n + j] : t;
             }
-}""",
-    "triangle": """
-static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) {
-            NUMBER s = 0;
-            for (int k = 0; k < j; k++) s += a[i * n + k] * a[j * n + k];
-            b[i * n + j] = s;
-        }
-}""",
-    "sort": """
-static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
-    for (int t = 0; t < m; t++) /* odd-even transposition */
-        for (int i = t % 2; i + 1 < n; i += 2) {
-            NUMBER x = a[i], y = a[i + 1];
-            a[i] = x < y ? x : y;
-            a[i + 1] = x < y ? y : x;
-        }
 }""",
     "counting sort": """
 static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
@@ -85,5 +62,5 @@ static void kernel(int n, int m, NUMBER *a, NUMBER *b) {
 
 def source_of(name: str, number: str) -> str:
     """The whole program, computing with numbers of type ``number``."""
-    size = "n * n" if name in ("edit distance", "shortest paths", "triangle") else "n"
+    size = "n * n" if name in ("edit distance", "shortest paths") else "n"
     return f"#define NUMBER {number}\n#define SIZE ({size}){KERNELS[name]}\n{MAIN}"

@@ -1,12 +1,11 @@
 """Marks of regions in Fortran sources."""
 
-import subprocess
 from pathlib import Path
 
 from tests.e2e.analysed import flang
 from tests.recorded import record_file
 
-FLANG = flang()
+flang()
 MARKED = """
 program heat
   implicit none
@@ -43,11 +42,3 @@ def test_marks_of_a_fortran_source_are_a_region(tmp_path: Path) -> None:
     assert marked.graph.rows.row_count.sum() == 3 * 62 + entering
     assert marked.traced.stdout == marked.plain.stdout
     assert record_file(source).work.flops > 3 * 62
-
-
-def test_without_analysis_the_marks_of_a_fortran_source_are_nothing(tmp_path: Path) -> None:
-    source, program = tmp_path / "heat.F90", tmp_path / "heat"
-    source.write_text(MARKED)
-    subprocess.run([*FLANG.command, str(source), "-o", str(program)], check=True, capture_output=True)
-    plain = subprocess.run([str(program)], check=True, capture_output=True).stdout
-    assert plain == record_file(source).plain.stdout

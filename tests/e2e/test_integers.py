@@ -13,17 +13,11 @@ P = 4
 CASES = {
     # each step, both neighbours' values at each of three cuts
     "stencil": ((256, 10), (60, 60)),
-    # each step, one partial sum at each of three cuts
-    "prefix sums": ((256, 5), (15, 15)),
     # 2 x 2 blocks of 31 x 31 values: two cuts of 31, the diagonal's value at the corner, and at the end of
     # each cut an initial value that both sides read
     "edit distance": ((32, 0), (32, 65)),
     # q x q blocks: each step k, its row and column to the q - 1 other blocks: 2 n^2 (q - 1)
     "shortest paths": ((20, 0), (400, 800)),
-    # at most all rows to all other nodes
-    "triangle": ((32, 0), (1, 3 * 32 * 31 // 2)),
-    # every second step, two neighbours exchange what they have at each of three cuts
-    "sort": ((128, 20), (60, 60)),
     # counts of 11 keys from three nodes to the one that adds them up
     "counting sort": ((1000, 0), (33, 33)),
     # the front passes each of three cuts once; a node may be reached from both sides of a cut

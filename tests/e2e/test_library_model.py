@@ -47,18 +47,6 @@ int main() {
     assert into_out(recorded) == [element(k) for k in SORTED]
 
 
-def test_sort_with_a_comparison_of_the_program() -> None:
-    recorded = record_cxx("""
-int main() {
-    start();
-    std::sort(in, in + 6, [](double a, double b) { return a > b; });
-    for (int i = 0; i < 6; i++) out[i] = in[i] * 2;
-    std::printf("%g\\n", out[0]);
-}
-""")
-    assert into_out(recorded) == [element(k) for k in reversed(SORTED)]
-
-
 def test_algorithms_with_library_functions() -> None:
     recorded = record_cxx("""
 int main() {

@@ -34,6 +34,7 @@ def test_entries_go_with_the_rows_of_a_matrix_that_is_numbered_at_random() -> No
     program, words = ROOT / "workloads/cg/cg.c", (n, "2d", "permuted", steps)
     found = analyze(program, words, nodes=2, regions=["cg_solve"], program_output="discard")
     assert found.decomposition(2).comm_bytes <= 8 * (steps * (2 * n + 4) + 2)
+    assert (found.singletons, found.vcg_words) == (None, 0)  # not asked for: registers pass values on
     last = {item.variable.name: item.last for item in causes_of(found, 2).variables}
     assert 0 < last["p"] < n * n and last["alpha"] == last["beta"] == 0  # which are no arrays
 

@@ -102,22 +102,12 @@ def matmul_words(n: int, parts_y: int, parts_x: int) -> int:
     return n * n * (parts_x - 1) + n * n * (parts_y - 1)
 
 
-def matmul_owner_computes_bound(n: int, p: int) -> float:
-    """Least words if every part computes n^2 / p elements of C completely (owner computes, balanced work).
-
-    A part that performs n^3 / p multiplications with a elements of A, b of B and c of C satisfies
-    a b c >= (n^3 / p)^2 (Loomis and Whitney; used by Irony, Toledo and Tiskin). With c = n^2 / p this gives
-    a b >= n^4 / p, hence a + b >= 2 n^2 / sqrt(p). Summed over the parts and without the 2 n^2 elements that
-    are where they are read: 2 n^2 (sqrt(p) - 1). Square blocks reach it.
-    """
-    return 2.0 * n * n * (math.sqrt(p) - 1.0)
-
-
 def matmul_fold_bound(n: int, p: int) -> float:
     """Least words if partial sums of C may be computed anywhere and folded (balanced multiplications).
 
-    The same inequality without a condition on c: a + b + c >= 3 n^2 / p^(2/3) per part; each of the 3 n^2
-    elements is at home in one of the parts that touch it: 3 n^2 (p^(1/3) - 1).
+    A part that performs n^3 / p multiplications with a elements of A, b of B and c of C satisfies
+    a b c >= (n^3 / p)^2 (Loomis and Whitney; used by Irony, Toledo and Tiskin): a + b + c >= 3 n^2 / p^(2/3).
+    Each of the 3 n^2 elements is at home in one of the parts that touch it: 3 n^2 (p^(1/3) - 1).
     """
     return 3.0 * n * n * (math.cbrt(p) - 1.0)
 

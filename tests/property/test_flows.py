@@ -1,5 +1,6 @@
 """The native recording and the interpreter agree on every value-flow chain of generated programs."""
 
+import pytest
 from hypothesis import given
 
 from commanalyzer.recording.interpreter.run import interpret
@@ -25,10 +26,11 @@ def test_chains_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))
 
 
-def check(text: str, recorded: Recorded) -> None:
+def check(text: str, recorded: Recorded, *arguments: str) -> None:
     """Same output, same counts and the same chains as the interpreter."""
     homes = register_homes(recorded.graph)
-    oracle = interpret(recorded.module, register_homes=homes, word_bytes=recorded.plan.sites.word_bytes)
+    size = recorded.plan.sites.word_bytes
+    oracle = interpret(recorded.module, arguments, register_homes=homes, word_bytes=size)
     assert recorded.traced.stdout == recorded.plain.stdout == oracle.stdout, text
     assert recorded.traced.exit_status == recorded.plain.exit_status == oracle.exit_status, text
     work = recorded.work
@@ -63,40 +65,54 @@ def test_chains_of_loops_with_few_changed_rounds_equal_the_interpreters(text: st
     check(text, record_source(text))
 
 
-def test_chains_of_loops_with_previews_equal_the_interpreters() -> None:
-    """Conditions on values, local arrays, blocks of memory, fresh memory, all in every time step."""
-    names = list(LOOPS)
-    text = loop_program(names[names.index("condition in place") :], 16, 5)
-    check(text, record_source(text))
-
-
 def test_tables_of_constants_are_literals() -> None:
     text = loop_program(["table", "sums of a table", "table copied"], 16, 5)
     check(text, recorded := record_source(text))
     assert "table" not in {item.name for item in recorded.graph.objects}
 
 
-def test_chains_of_loops_that_meet_their_own_stores_equal_the_interpreters() -> None:
-    """At times; the same comparisons of what was there before go on in different ways."""
-    text = loop_program(["condition that meets its stores", "values in turn"], 40, 24)
-    check(text, record_source(text))
+_NAMES = list(LOOPS)
+_CHANGES = ["little changed", "little changed elsewhere", "two exchanged", "to and fro"]
+_ROUNDS = [
+    "that gather",
+    "that meet",
+    "with short words",
+    "with packed words",
+    "with weights",
+    "with weighted sums",
+]
+# Loops that are in a program together, elements of the arrays, time steps.
+CHOSEN: dict[str, tuple[list[str], int, int]] = {
+    # few rounds change: positions and indices (one of them in its lowest bit), local arrays, copies
+    "changed rounds": (
+        [
+            *("rounds that update", "index changed in a bit", "rounds with positions", "all moved"),
+            *("rounds with a copied local array", "rounds that copy"),
+        ],
+        40,
+        10,
+    ),
+    # the same comparisons of what was there before go on in different ways
+    "own stores": (["condition that meets its stores", "values in turn"], 40, 24),
+    # a sum of no terms is a copy of what it begins with
+    "empty sums": ([name for name in LOOPS if name.startswith("empty")], 16, 4),
+    # bounds, strides and directions that change from step to step, arrays that are copied in parts
+    "overlapping ranges": (
+        _NAMES[_NAMES.index("from the step on") : _NAMES.index("condition in place")],
+        40,
+        5,
+    ),
+    # stores, updates and sums at indices of which few change, some to and fro; words of 2, 4 and 8 bytes
+    "rounds": (["rounds downwards", *(f"rounds {name}" for name in _ROUNDS)], 40, 12),
+    "rounds beside others": (["rounds beside others"], 40, 12),
+    "rounds that copy": (["rounds that copy"], 40, 12),
+    # conditions on values, local arrays, blocks of memory, fresh memory
+    "previews": (_NAMES[_NAMES.index("condition in place") :], 16, 5),
+}
 
 
-def test_chains_of_empty_sums_equal_the_interpreters() -> None:
-    """A sum of no terms is a copy of what it begins with."""
-    text = loop_program([name for name in LOOPS if name.startswith("empty")], 16, 4)
-    check(text, record_source(text))
-
-
-def test_chains_of_changed_rounds_equal_the_interpreters() -> None:
-    """Few rounds change: positions and indices (one of them in its lowest bit), local arrays, copies."""
-    names = ["rounds that update", "index changed in a bit", "rounds with positions", "all moved"]
-    text = loop_program([*names, "rounds with a copied local array", "rounds that copy"], 40, 10)
-    check(text, record_source(text))
-
-
-def test_chains_of_overlapping_ranges_equal_the_interpreters() -> None:
-    """Bounds, strides and directions that change from step to step, arrays that are copied in parts."""
-    names = list(LOOPS)
-    text = loop_program(names[names.index("from the step on") : names.index("condition in place")], 40, 5)
+@pytest.mark.parametrize("name", CHOSEN)
+def test_chains_of_chosen_loops_equal_the_interpreters(name: str) -> None:
+    names, size, steps = CHOSEN[name]
+    text = loop_program(names + _CHANGES * name.startswith("rounds"), size, steps)
     check(text, record_source(text))

@@ -2,26 +2,8 @@
 
 import pytest
 
-from tests.property.loop_programs import loop_program
 from tests.property.test_flows import check
 from tests.recorded import record_source
-
-_CHANGES = ["little changed", "little changed elsewhere", "two exchanged", "to and fro"]
-
-
-def test_chains_of_rounds_equal_the_interpreters() -> None:
-    """Stores, updates and sums at indices of which few change, some to and fro; words of 2, 4 and 8 bytes."""
-    names = ["rounds that gather", "rounds that meet", "rounds with short words", "rounds with packed words"]
-    names += ["rounds with weights", "rounds with weighted sums", "rounds downwards"]
-    text = loop_program([*names, *_CHANGES], 40, 12)
-    check(text, record_source(text))
-
-
-@pytest.mark.parametrize("name", ["rounds beside others", "rounds that copy"])
-def test_chains_of_rounds_beside_others_equal_the_interpreters(name: str) -> None:
-    text = loop_program([name, *_CHANGES], 40, 12)
-    check(text, record_source(text))
-
 
 _DIAGONAL = """
 #include <stdio.h>

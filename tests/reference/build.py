@@ -1,27 +1,39 @@
-"""Trace -> value communication graph (paper Section 4.2.1).
+"""Trace -> value communication graph (paper Section 4.2.1), row by row.
 
 Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`ValueGraph`.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.foundation.flows import Fold, SourceRole
+from commanalyzer.graph.homes import Names
 from commanalyzer.graph.reading.tables import Tables
-from commanalyzer.graph.value_graph import Rows, Site, ValueGraph
+from commanalyzer.graph.value_graph import HomeObject, Rows, Site, ValueGraph
 from commanalyzer.recording import abi
 from commanalyzer.recording.instrument.sites import SiteTable
 from commanalyzer.recording.trace import Trace
-from tests.reference.arrays import Bool, Int32, Int64, UInt8
-from tests.reference.chains import Chains, make_chains
-from tests.reference.expand import FlatRows, expand_rows, fill_lengths, pointer, segment_positions
-from tests.reference.families import without_families
-from tests.reference.homes import Extents, WordIndex, number_homes
-from tests.reference.naming import name_homes
+from tests.reference.homes import Extents, Homes
+from tests.reference.rows import Row, rows_of_trace
 
-_NEVER = np.iinfo(np.int64).max
+Term = dict[int, int]
+"""Vertices and roles of the sources."""
+
+
+@dataclass
+class Chain:
+    """A row of the graph."""
+
+    sink: int
+    count: int
+    site: int
+    fold: int = int(Fold.NONE)
+    accumulates: bool = False
+    terms: Sequence[Term] = ()
 
 
 def build_graph(trace: Trace, table: SiteTable) -> ValueGraph:
@@ -30,166 +42,165 @@ def build_graph(trace: Trace, table: SiteTable) -> ValueGraph:
     Returns:
         The graph; chains that never happened inside the region are left out, their values are inputs.
     """
-    tables = Tables.of(trace)
-    trace = without_families(trace)
-    rows = _Rows.read(trace, table)
-    flat = _without_literals(expand_rows(trace), trace, table)
-    index = _number_words(trace, rows, flat)
-    defining_rows = np.flatnonzero(rows.defines)
-    vertex_of_row = np.full(len(rows.count), -1, np.int32)
-    vertex_of_row[defining_rows] = len(index.home) + np.arange(len(defining_rows), dtype=np.int32)
-    source, role = _sources(flat, index, vertex_of_row)
-    sink = _sinks(rows, index, vertex_of_row)
-    chains = make_chains(flat, source, role, sink, rows.fold, rows.self_label, rows.is_register)
-    num_vertices = len(index.home) + len(defining_rows)
-    fills = _fills(trace, rows, index)
-    is_input = _inputs(rows, flat, source, sink, fills, num_vertices, len(index.home))
-    is_read = source[
-        (source >= 0) & (rows.count[np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))] > 0)
-    ]
+    reader = _Reader(trace, table)
+    homes, num_vertices = reader.homes, len(reader.homes.home) + len(reader.defining)
+    rows = [(row, reader.sinks(row), [reader.source(label) for label in row.sources]) for row in reader.rows]
+    first_read, first_stored = dict[int, int](), dict[int, int]()
+    entering, made = [0] * num_vertices, [0] * num_vertices
+    for number, (row, sinks, sources) in enumerate(rows):
+        for vertex, _ in sources if row.count else ():
+            first_read.setdefault(vertex, number)
+        for vertex in sinks:
+            entering[vertex] += row.outside
+            made[vertex] += row.count
+            if row.count:
+                first_stored.setdefault(vertex, number)
+    is_input = [not count for count in made]
+    for vertex in range(len(homes.home)):  # read before anything was stored there
+        is_input[vertex] = first_read.get(vertex, len(rows)) <= first_stored.get(vertex, len(rows) - 1)
     # what was stored between executions of the region and is read: each sees the last version at most
-    entering = np.bincount(sink[~rows.is_fill], rows.outside[~rows.is_fill], num_vertices).astype(np.int64)
-    np.add.at(entering, fills.vertex, rows.outside[fills.row])
-    entering[np.setdiff1d(np.arange(num_vertices), is_read)] = 0
-    entering = np.minimum(entering, max(trace.statistics.region_entries - 1, 0))
-    return _assemble(
-        trace, table, tables, rows, index, defining_rows, sink, chains, fills, is_input, entering
+    most = max(trace.statistics.region_entries - 1, 0)
+    entering = [min(count, most) * (vertex in first_read) for vertex, count in enumerate(entering)]
+    happened = [entry for entry in rows if entry[0].count]
+    is_fill = [bool(row.flags & abi.ROW_FILL) for row, *_ in happened]
+    chains = [reader.chain(*entry) for entry, fills in zip(happened, is_fill, strict=True) if not fills]
+    producer = {chain.sink: chain.site for chain in reversed(chains)}
+    for (row, sinks, _), fills in zip(happened, is_fill, strict=True):
+        chains += [Chain(vertex, row.count, row.site) for vertex in sinks if fills]
+    chains += [Chain(vertex, count, len(table.sites)) for vertex, count in enumerate(entering) if count]
+    sites = _sites(trace, table, {chain.site for chain in chains})
+    if trace.statistics.region_entries > 1:
+        sites += (Site("(outside the region)", "", 0, "input", 8),)
+    columns, (home_object, home_offset, objects) = _columns(chains), reader.places()
+    widths = [*homes.width_bytes, *(table.sites[row.site].width_bytes for row in reader.defining)]
+    is_lifetime = [not row.flags & abi.ROW_REGISTER for row in reader.defining]
+    versions = np.bincount(columns.row_sink, columns.row_count, num_vertices).astype(np.int64)
+    return ValueGraph(
+        home_object=np.array(home_object, np.int32),
+        home_offset=np.array(home_offset, np.int64),
+        width_bytes=np.array(widths, np.uint8),
+        versions=versions + np.array(is_input, np.bool_),
+        is_temporary=np.array([False] * len(homes.home) + is_lifetime, np.bool_),
+        is_input=np.array(is_input, np.bool_),
+        producer_site=np.array([producer.get(vertex, -1) for vertex in range(num_vertices)], np.int32),
+        work_flops=_work(columns, sites, num_vertices),
+        rows=columns,
+        objects=objects,
+        sites=sites,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Per trace row: count, site, kind.
+class _Reader:
+    """Rows of a trace, and which vertices their sinks and labels are.
 
-    ``sink`` is a word, or the defining row if ``is_update``. Rows that define a vertex of their own are those
-    of register values and of lifetimes in workspaces.
+    Words of memory come first, then what rows define: register values and lifetimes in workspaces.
     """
 
-    count: Int64
-    outside: Int64
-    site: Int64
-    sink: Int64
-    is_register: Bool
-    is_fill: Bool
-    is_update: Bool
-    defines: Bool
-    width_bytes: Int64
-    fold: Int64
-    self_label: Int64
+    def __init__(self, trace: Trace, table: SiteTable) -> None:
+        self._trace, self._table, self._extents = trace, table, Extents(trace)
+        self.rows, defines = rows_of_trace(trace), abi.ROW_REGISTER | abi.ROW_TEMPORARY
+        self.defining = [r for r in self.rows if r.flags & defines and not r.flags & abi.ROW_UPDATE]
+        stores = [r for r in self.rows if not r.flags & (defines | abi.ROW_UPDATE | abi.ROW_FILL)]
+        labels = {label for row in self.rows for label in row.sources}
+        in_memory = {label & abi.WORD_MASK for label in labels if label and not label & abi.REGISTER}
+        read = {word for word in in_memory if not self._is_literal(word)}
+        self.homes = Homes(self._extents, ((r.sink, table.sites[r.site].width_bytes) for r in stores), read)
+        self._read = read
+        self._named = {row.name: len(self.homes.home) + n for n, row in enumerate(self.defining)}
 
-    @classmethod
-    def read(cls, trace: Trace, table: SiteTable) -> "_Rows":
-        flags = trace.heads["flags"].astype(np.int64)
-        site = trace.heads["site"].astype(np.int64)
-        width = np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64)
-        fold = np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64)
-        own = np.array([s.self_label for s in table.sites] or [0], dtype=np.int64)
-        is_update = (flags & abi.ROW_UPDATE) != 0
-        return cls(
-            trace.cells["count"].astype(np.int64) % (1 << 40),
-            trace.cells["count"].astype(np.int64) >> 40,
-            site,
-            trace.heads["sink"].astype(np.int64),
-            (flags & abi.ROW_REGISTER) != 0,
-            (flags & abi.ROW_FILL) != 0,
-            is_update,
-            ((flags & (abi.ROW_REGISTER | abi.ROW_TEMPORARY)) != 0) & ~is_update,
-            width[site],
-            fold[site],
-            own[site],
+    def _is_literal(self, word: int) -> bool:
+        """What is read from constant variables has no source."""
+        if (row := self._extents.row_of(word)) < 0:
+            return False
+        extent = self._trace.extents[row]
+        return bool(
+            extent["kind"] == abi.EXTENT_GLOBAL and self._table.globals[int(extent["object"])].is_constant
         )
 
+    def source(self, label: int) -> tuple[int, int]:
+        """Vertex (-1 for none) and role of a label."""
+        word, vertex = label & abi.WORD_MASK, -1
+        if label & abi.REGISTER:
+            vertex = self._named[word] if label & abi.NOTHING != abi.NOTHING else -1
+        elif label and word in self._read:
+            vertex = self.homes.vertex[word]
+        if label & abi.ADDRESS:
+            return vertex, int(SourceRole.ADDRESS)
+        return vertex, int(SourceRole.CONTROL if label & abi.CONTROL else SourceRole.DATA)
 
-@dataclass(frozen=True, slots=True)
-class _Fills:
-    """(row, vertex) of every home that a fill covers."""
+    def sinks(self, row: Row) -> Sequence[int]:
+        """Vertices that a row stores to: one, or the homes that a fill covers and that others use."""
+        if row.flags & abi.ROW_FILL:
+            return self.homes.between(row.sink, row.sink + row.labels[0])
+        if row.flags & abi.ROW_UPDATE:
+            return (self._named[row.sink],)
+        if row.flags & (abi.ROW_REGISTER | abi.ROW_TEMPORARY):
+            return (self._named[row.name],)
+        return (self.homes.vertex[row.sink],)
 
-    row: Int64
-    vertex: Int64
+    def chain(self, row: Row, sinks: Sequence[int], sources: list[tuple[int, int]]) -> Chain:
+        """The chain of a row: terms ordered by vertex, of equal sources the one with the strongest role."""
+        (sink,), site = sinks, self._table.sites[row.site]
+        own = {place for place, (vertex, _) in enumerate(sources) if vertex == sink}
+        # the fold of a site holds where the sink really was its own operand
+        fold = site.fold if row.flags & abi.ROW_REGISTER or site.self_label in own else Fold.NONE
+        ends = [len(sources)] if fold == Fold.NONE else accumulate((len(row.labels), *map(len, row.terms)))
+        found = []
+        for begin, end in pairwise((0, *ends)):
+            term: Term = {}
+            for vertex, role in sorted(sources[begin:end]):
+                if vertex not in (-1, sink):
+                    term.setdefault(vertex, role)
+            found += [term] if term else []
+        return Chain(sink, row.count, row.site, int(fold), bool(own), found)
 
+    def places(self) -> tuple[list[int], list[int], tuple[HomeObject, ...]]:
+        """Object and byte offset of every vertex, and all objects; register values of a site are one."""
+        names = Names(self._table, self._trace, Tables.of(self._trace))
+        in_memory = self._places_of(names, self.homes.home)
+        is_register = np.zeros(len(self._table.sites), np.bool_)
+        registers = [row.site for row in self.defining if row.flags & abi.ROW_REGISTER]
+        is_register[registers] = True
+        of_site = names.registers(is_register).tolist()
+        slots = sorted({row.sink for row in self.defining if not row.flags & abi.ROW_REGISTER})
+        in_slot = dict(zip(slots, self._places_of(names, slots), strict=True))
+        named = [
+            (of_site[row.site], n) if row.flags & abi.ROW_REGISTER else in_slot[row.sink]
+            for n, row in enumerate(self.defining)
+        ]
+        number, offset = zip(*in_memory, *named, strict=True) if in_memory or named else ((), ())
+        return list(number), list(offset), tuple(names.objects)
 
-def _without_literals(flat: FlatRows, trace: Trace, table: SiteTable) -> FlatRows:
-    """What is read from constant variables has no source."""
-    constant = [n for n, record in enumerate(table.globals) if record.is_constant]
-    extents = np.asarray(trace.extents)
-    is_literal = (extents["kind"] == abi.EXTENT_GLOBAL) & np.isin(extents["object"], constant)
-    row = Extents(trace).row_of(_words(flat.label))
-    dropped = _is_memory_label(flat.label) & np.append(is_literal, False)[row]
-    return replace(flat, label=np.where(dropped, np.uint64(0), flat.label))
-
-
-def _is_memory_label(label: NDArray[np.uint64]) -> Bool:
-    return np.asarray((label != 0) & ((label & np.uint64(abi.REGISTER)) == 0))
-
-
-def _words(label: NDArray[np.uint64]) -> Int64:
-    return np.asarray((label & np.uint64(abi.WORD_MASK)).astype(np.int64))
-
-
-def _stores(rows: _Rows) -> Int64:
-    return np.flatnonzero(~rows.defines & ~rows.is_update & ~rows.is_fill)
-
-
-def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
-    """Vertices of all words that are stored to or read."""
-    stored = _stores(rows)
-    label = flat.label[_is_memory_label(flat.label)]
-    return number_homes(Extents(trace), rows.sink[stored], rows.width_bytes[stored], np.unique(_words(label)))
-
-
-def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[Int32, UInt8]:
-    """Vertex (-1 for none) and role of every label."""
-    label, words, in_memory = flat.label, _words(flat.label), _is_memory_label(flat.label)
-    named = ~in_memory & ((label & np.uint64(abi.NOTHING)) != abi.NOTHING) & (label != 0)
-    source = np.full(len(label), -1, np.int32)
-    source[in_memory] = index.vertex_of(words[in_memory])
-    source[named] = vertex_of_row[words[named]]
-    role = np.where(label & np.uint64(abi.CONTROL), int(SourceRole.CONTROL), 0).astype(np.uint8)
-    role[(label & np.uint64(abi.ADDRESS)) != 0] = int(SourceRole.ADDRESS)
-    return source, role
-
-
-def _sinks(rows: _Rows, index: WordIndex, vertex_of_row: Int32) -> Int64:
-    """Sink vertex per row, -1 for fills."""
-    sink = vertex_of_row.astype(np.int64)
-    stored = _stores(rows)
-    sink[stored] = index.vertex_of(rows.sink[stored])
-    sink[rows.is_update] = vertex_of_row[rows.sink[rows.is_update]]
-    return sink
-
-
-def _fills(trace: Trace, rows: _Rows, index: WordIndex) -> _Fills:
-    """Homes that were filled; filled words that nobody else uses are no values."""
-    fills = np.flatnonzero(rows.is_fill)
-    first = rows.sink[fills]
-    last = first + fill_lengths(trace, fills) if len(fills) else first
-    low, high = np.searchsorted(index.home, first), np.searchsorted(index.home, last)
-    lengths = (high - low).astype(np.int64)
-    return _Fills(np.repeat(fills, lengths), np.repeat(low, lengths) + segment_positions(lengths))
+    def _places_of(self, names: Names, words: list[int]) -> list[tuple[int, int]]:
+        """Object number and byte offset of words in increasing order."""
+        found: list[tuple[int, int]] = []
+        size = self._trace.word_bytes
+        for row, group in groupby(words, self._extents.row_of):
+            offset = np.array(list(group)) * size
+            if row < 0:
+                found += [(0, at) for at in offset.tolist()]
+                continue
+            extent = self._trace.extents[row]
+            within = offset + int(extent["offset"]) - int(self._trace.words_at(extent["start"])) * size
+            number, shift = names.resolve(extent, within)
+            numbers = np.broadcast_to(number, within.shape).tolist()
+            found += zip(numbers, (within - shift).tolist(), strict=True)
+        return found
 
 
-def _inputs(
-    rows: _Rows, flat: FlatRows, source: Int32, sink: Int64, fills: _Fills, num_vertices: int, num_memory: int
-) -> Bool:
-    """Homes that were read before anything was stored there; registers defined outside the region.
-
-    Rows are in the order of their first occurrence, so the first row that reads a home and the first one that
-    stores to it tell which came first.
-    """
-    row = np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))
-    first_read = np.full(num_vertices, _NEVER, np.int64)
-    known = source >= 0
-    known &= rows.count[row] > 0
-    first_read[source[known][::-1]] = row[known][::-1]  # of repeated indices the last assignment stays
-    first_stored = np.full(num_vertices, _NEVER, np.int64)
-    stores = np.flatnonzero(~rows.is_fill & (rows.count > 0))[::-1]
-    first_stored[sink[stores]] = stores
-    filled = rows.count[fills.row] > 0
-    np.minimum.at(first_stored, fills.vertex[filled], fills.row[filled])
-    is_input = (first_read <= first_stored) & (first_read != _NEVER)
-    happens = np.bincount(sink[sink >= num_memory], rows.count[sink >= num_memory], num_vertices)
-    is_input[num_memory:] = happens[num_memory:] == 0
-    return np.asarray(is_input)
+def _columns(chains: list[Chain]) -> Rows:
+    terms = [term for chain in chains for term in chain.terms]
+    return Rows(
+        row_sink=np.array([chain.sink for chain in chains], np.int32),
+        row_count=np.array([chain.count for chain in chains], np.int64),
+        row_site=np.array([chain.site for chain in chains], np.int32),
+        row_fold=np.array([chain.fold for chain in chains], np.uint8),
+        row_accumulates=np.array([chain.accumulates for chain in chains], np.bool_),
+        term_ptr=np.array([0, *accumulate(len(chain.terms) for chain in chains)], np.int64),
+        source_ptr=np.array([0, *accumulate(map(len, terms))], np.int64),
+        source=np.array([vertex for term in terms for vertex in term], np.int32),
+        source_role=np.array([role for term in terms for role in term.values()], np.uint8),
+    )
 
 
 def _worker(table: SiteTable, happened: set[int], site: int) -> int:
@@ -201,116 +212,25 @@ def _worker(table: SiteTable, happened: set[int], site: int) -> int:
 
 
 def _sites(trace: Trace, table: SiteTable, happened: set[int]) -> tuple[Site, ...]:
-    counters = np.asarray(trace.block_counters).astype(np.int64)
+    counters = trace.block_counters.tolist()
     workers = [_worker(table, happened, number) for number in range(len(table.sites))]
     done = np.zeros((len(workers), 3), np.int64)  # one site after the other
     for s, worker in zip(table.sites, workers, strict=True):
         for c, cost in s.cost_terms:
             done[worker] += counters[c] * np.array((cost.flops, cost.integer, cost.memory))
     return tuple(
-        Site(
-            s.source.lstrip("@"),
-            s.place.file,
-            s.place.line,
-            s.kind,
-            s.width_bytes,
-            s.fold,
-            flops,
-            integer,
-            memory,
-            s.loop,
-        )
-        for s, (flops, integer, memory) in zip(table.sites, done.tolist(), strict=True)
+        Site(s.source.lstrip("@"), s.place.file, s.place.line, s.kind, s.width_bytes, s.fold, f, i, m, s.loop)
+        for s, (f, i, m) in zip(table.sites, done.tolist(), strict=True)
     )
 
 
-def _assemble(
-    trace: Trace,
-    table: SiteTable,
-    tables: Tables,
-    rows: _Rows,
-    index: WordIndex,
-    defining_rows: Int64,
-    sink: Int64,
-    chains: Chains,
-    fills: _Fills,
-    is_input: Bool,
-    entering: Int64,
-) -> ValueGraph:
-    """Final arrays: rows that happened, in order of first occurrence, fills behind them."""
-    happened = rows.count > 0
-    kept = np.flatnonzero(~rows.is_fill & happened)
-    filled = happened[fills.row]
-    fill_row, fill_sink = fills.row[filled], fills.vertex[filled]
-    enters = np.flatnonzero(entering)
-    outside = np.full(len(enters), len(table.sites))
-    row_sink = np.concatenate([sink[kept], fill_sink, enters])
-    row_count = np.concatenate([rows.count[kept], rows.count[fill_row], entering[enters]])
-    row_site = np.concatenate([rows.site[kept], rows.site[fill_row], outside])
-    sites = _sites(trace, table, set(row_site.tolist()))
-    nothing = np.zeros(len(fill_row) + len(enters), np.int64)
-    if trace.statistics.region_entries > 1:
-        sites += (Site("(outside the region)", "", 0, "input", 8),)
-    terms_per_row = np.bincount(chains.term_row, minlength=len(rows.count))[kept]
-    source, role, source_ptr = _of_rows(chains, happened)
-    num_vertices = len(is_input)
-    home_object, home_offset, objects = name_homes(index, defining_rows, trace, table, tables)
-    term_ptr = pointer(np.concatenate([terms_per_row, nothing]))
-    named_width = rows.width_bytes[defining_rows].astype(np.uint8)
-    return ValueGraph(
-        home_object=home_object,
-        home_offset=home_offset,
-        width_bytes=np.concatenate([index.width_bytes, named_width]),
-        versions=np.bincount(row_sink, row_count, num_vertices).astype(np.int64) + is_input,
-        is_temporary=np.concatenate([np.zeros(len(index.home), np.bool_), ~rows.is_register[defining_rows]]),
-        is_input=is_input,
-        producer_site=_producers(rows, sink, kept, num_vertices),
-        work_flops=_work(row_sink, row_count, row_site, np.diff(term_ptr), sites, num_vertices),
-        rows=Rows(
-            row_sink=row_sink.astype(np.int32),
-            row_count=row_count,
-            row_site=row_site.astype(np.int32),
-            row_fold=np.concatenate([chains.fold[kept], nothing + int(Fold.NONE)]).astype(np.uint8),
-            row_accumulates=np.concatenate([chains.accumulates[kept], nothing.astype(bool)]),
-            term_ptr=term_ptr,
-            source_ptr=source_ptr,
-            source=source,
-            source_role=role,
-        ),
-        objects=objects,
-        sites=sites,
-    )
-
-
-def _of_rows(chains: Chains, happened: Bool) -> tuple[Int32, UInt8, Int64]:
-    """Sources, roles and term pointer of the rows that happened."""
-    alive = happened[chains.term_row]
-    lengths = np.diff(chains.source_ptr)
-    of_source = np.repeat(alive, lengths)
-    return chains.source[of_source], chains.role[of_source], pointer(lengths[alive])
-
-
-def _producers(rows: _Rows, sink: Int64, kept: Int64, num_vertices: int) -> Int32:
-    producer = np.full(num_vertices, -1, np.int32)
-    backwards = kept[::-1]  # the first row of a vertex is written last
-    producer[sink[backwards]] = rows.site[backwards]
-    return producer
-
-
-def _work(
-    row_sink: Int64,
-    row_count: Int64,
-    row_site: Int64,
-    num_terms: Int64,
-    sites: tuple[Site, ...],
-    num_vertices: int,
-) -> NDArray[np.float64]:
+def _work(rows: Rows, sites: tuple[Site, ...], num_vertices: int) -> NDArray[np.float64]:
     """Operations per vertex, accesses where there are no others, in proportion to the terms it computed."""
-    share = row_count * np.maximum(num_terms, 1)
+    share = rows.row_count * np.maximum(np.diff(rows.term_ptr), 1)
     computed = np.array([s.flops + s.integer_ops for s in sites] or [0], dtype=np.float64)
     moved = np.array([s.memory_ops for s in sites] or [0], dtype=np.float64)
     flops = computed if computed.any() else moved
-    per_site = np.bincount(row_site, weights=share, minlength=len(flops))
+    per_site = np.bincount(rows.row_site, weights=share, minlength=len(flops))
     rate = np.divide(flops, per_site, out=np.zeros_like(flops), where=per_site > 0)
-    flops_of = np.bincount(row_sink, weights=share * rate[row_site], minlength=num_vertices)
+    flops_of = np.bincount(rows.row_sink, weights=share * rate[rows.row_site], minlength=num_vertices)
     return np.asarray(flops_of, dtype=np.float64)

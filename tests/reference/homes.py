@@ -4,12 +4,10 @@ A word is a home when a value is stored to it or it is read, unless nobody store
 begins less than 16 bytes before it, in the same extent, covers it: then it is a part of that value.
 """
 
-from dataclasses import dataclass
-
-import numpy as np
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
 from commanalyzer.recording.trace import Trace
-from tests.reference.arrays import Int32, Int64, UInt8
 
 
 class Extents:
@@ -17,74 +15,58 @@ class Extents:
 
     def __init__(self, trace: Trace) -> None:
         found: dict[int, tuple[int, int]] = {}
-        for row, extent in enumerate(trace.extents):
-            first = int(trace.words_at(extent["start"]))
-            length = -(-int(extent["size"]) // trace.word_bytes)
+        starts = trace.words_at(trace.extents["start"]).tolist()
+        for row, (first, size) in enumerate(zip(starts, trace.extents["size"].tolist(), strict=True)):
+            length = -(-size // trace.word_bytes)
             if length and (first not in found or length >= found[first][0]):
                 found[first] = (length, row)
         self.word_bytes = trace.word_bytes
-        self._first = np.array(sorted(found), np.int64)
-        pairs = [found[first] for first in sorted(found)]
-        self._length = np.array([length for length, _ in pairs], np.int64)
-        self._row = np.array([row for _, row in pairs], np.int64)
+        self._first, self._found = sorted(found), found
 
-    def row_of(self, words: Int64) -> Int64:
-        """Row of the trace's extents that each word lies in, -1 for none."""
-        if not len(self._first):
-            return np.full(len(words), -1, np.int64)
-        before = np.searchsorted(self._first, words, side="right") - 1
-        inside = (before >= 0) & (words < self._first[before] + self._length[before])
-        return np.where(inside, self._row[before], -1)
+    def row_of(self, word: int) -> int:
+        """Row of the trace's extents that a word lies in, -1 for none."""
+        before = bisect_right(self._first, word) - 1
+        if before < 0:
+            return -1
+        length, row = self._found[self._first[before]]
+        return row if word < self._first[before] + length else -1
 
 
-@dataclass(frozen=True, slots=True)
-class WordIndex:
-    """Vertex numbers of words.
+class Homes:
+    """Vertices of words.
 
     Attributes:
-        word: int64[W], all words that occur, increasing.
-        vertex: int32[W], the memory vertex that each is, or is a part of.
-        home: int64[M], word of each memory vertex, increasing.
-        width_bytes: uint8[M], width of the widest value stored there; where none was, 8, or if what lies 4
-            bytes behind it (or 2, or 1, where words are bytes) in the extent is a home as well, so many.
+        home: Word of each memory vertex, increasing.
+        width_bytes: Width of the widest value stored there; where none was, 8, or if what lies 4 bytes behind
+            it (or 2, or 1, where words are bytes) in the extent is a home as well, so many.
     """
 
-    word: Int64
-    vertex: Int32
-    home: Int64
-    width_bytes: UInt8
+    def __init__(self, extents: Extents, stored: Iterable[tuple[int, int]], read: Iterable[int]) -> None:
+        """Number the words that values of some width are stored to, and those that are read."""
+        widest = dict.fromkeys(read, 0)
+        for word, width in stored:
+            widest[word] = max(width, widest.get(word, 0))
+        extent = {word: extents.row_of(word) for word in widest}
+        size = extents.word_bytes
 
-    def vertex_of(self, words: Int64) -> Int32:
-        """Vertex of each of some words that occur."""
-        return np.asarray(self.vertex[np.searchsorted(self.word, words)])
+        def is_beside(word: int, other: int) -> bool:
+            return other in widest and extent[word] == extent[other] >= 0
 
+        whole = {word: word for word in sorted(widest)}
+        for word in [word for word, width in widest.items() if not width]:
+            for distance in range(16 // size - 1, 0, -1):  # the nearest value wins
+                if is_beside(word, word - distance) and widest[word - distance] > size * distance:
+                    whole[word] = word - distance
+        self.home = [word for word, of in whole.items() if word == of]
+        number = {word: n for n, word in enumerate(self.home)}
+        self.vertex = {word: number[of] for word, of in whole.items()}
+        self.width_bytes = [widest[word] or 8 for word in self.home]
+        for n, word in enumerate(self.home):
+            for width in (4, 2, 1) if not widest[word] else ():
+                behind = word + width // size
+                if width >= size and behind in number and is_beside(word, behind):
+                    self.width_bytes[n] = width
 
-def number_homes(extents: Extents, sinks: Int64, width_bytes: Int64, read: Int64) -> WordIndex:
-    """Number the homes.
-
-    Args:
-        sinks: int64, words that values are stored to.
-        width_bytes: int64, width of each of these values.
-        read: int64, words that are read.
-    """
-    word = np.unique(np.concatenate((sinks, read)))
-    extent, widest = extents.row_of(word), np.zeros(len(word), np.int64)
-    np.maximum.at(widest, np.searchsorted(word, sinks), width_bytes)
-    whole = np.arange(len(word))
-    for distance in range(16 // extents.word_bytes - 1, 0, -1):  # the nearest value wins
-        other = np.searchsorted(word, word - distance)
-        is_there = (word[other] == word - distance) & (extent[other] == extent) & (extent >= 0)
-        covered = is_there & (widest == 0) & (widest[other] > extents.word_bytes * distance)
-        whole[covered] = other[covered]
-    is_home = whole == np.arange(len(word))
-    number = np.cumsum(is_home) - 1
-    home, width = word[is_home], widest[is_home]
-    inside, unknown = extent[is_home], width == 0
-    width[unknown] = 8
-    for size in (4, 2, 1):
-        other = np.searchsorted(home, home + size // extents.word_bytes).clip(max=len(home) - 1)
-        follows = (
-            (home[other] == home + size // extents.word_bytes) & (inside >= 0) & (inside[other] == inside)
-        )
-        width[unknown & follows & (size >= extents.word_bytes)] = size
-    return WordIndex(word, number[whole].astype(np.int32), home, width.astype(np.uint8))
+    def between(self, first: int, end: int) -> range:
+        """Vertices of the homes from one word to before another."""
+        return range(bisect_left(self.home, first), bisect_left(self.home, end))

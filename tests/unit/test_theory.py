@@ -68,12 +68,6 @@ def balanced_divisions(points: int, p: int, size: int) -> Iterable[Ints]:
     return (np.array(owner, dtype=np.int64) for owner in extend(()))
 
 
-@pytest.mark.parametrize("q", [1, 2, 3, 4, 8])
-def test_matmul_square_blocks_reach_the_owner_computes_bound(q: int) -> None:
-    assert theory.matmul_words(48, q, q) == pytest.approx(theory.matmul_owner_computes_bound(48, q * q))
-    assert theory.matmul_fold_bound(48, q * q) <= theory.matmul_owner_computes_bound(48, q * q) + 1e-9
-
-
 def test_matmul_cubes_reach_the_fold_bound() -> None:
     n, q = 4, 2
     part = {

@@ -9,8 +9,7 @@ from commanalyzer.graph.reading import tables
 from commanalyzer.graph.reading.tables import Tables
 from commanalyzer.recording import abi
 from commanalyzer.recording.trace import Trace, TraceStatistics
-from tests.reference.expand import expand_rows
-from tests.reference.families import without_families
+from tests.reference.rows import rows_of_trace
 
 Store = tuple[int, int, int, list[tuple[int, int]]]  # site, sink, stride, labels with their strides
 
@@ -74,14 +73,7 @@ def written(trace: Trace) -> list[Row]:
 
 
 def expected(trace: Trace) -> list[Row]:
-    plain = without_families(trace)
-    flat = expand_rows(plain)
-    return [
-        (int(head["sink"]), int(head["site"]), flat.label[begin:end].tolist(), int(cell["count"]))
-        for head, cell, begin, end in zip(
-            plain.heads, plain.cells, flat.row_start[:-1], flat.row_start[1:], strict=True
-        )
-    ]
+    return [(row.sink, row.site, list(row.sources), row.count) for row in rows_of_trace(trace)]
 
 
 @pytest.mark.parametrize(
