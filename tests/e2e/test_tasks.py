@@ -1,4 +1,4 @@
-"""The 30 kernels of the task applications: mappers and bytes by theory, the exact counter."""
+"""The 30 kernels of the task applications: mappers and bytes by theory, an oracle, the exact counter."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,10 @@ from commanalyzer.kernels.tasks.accesses.buffers import Ints
 from commanalyzer.kernels.tasks.graph import TaskGraph
 from commanalyzer.kernels.tasks.mappers import parse_mapper
 from tests.counts import count_volume
+from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
 from tests.graphs import build, flows_of, row
 from tests.recorded import record_file
-from tests.task_kernels import NODES, analysed, applications, found_kernel, graph_of, unlike
+from tests.task_kernels import NODES, Application, analysed, applications, found_kernel, graph_of, unlike
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "workloads" / "tasks"
 _LISTED = {application.name: application for application in applications()}
@@ -41,6 +42,23 @@ def test_mappers_are_those_of_the_table_or_the_difference_is_explained(name: str
 @pytest.mark.parametrize("name", sorted(n for n, a in _LISTED.items() if a.moved))
 def test_programs_move_what_theory_says(name: str) -> None:
     assert graph_of(_LISTED[name]).moved_bytes() == _LISTED[name].expected(0)
+
+
+def _described(application: Application) -> list[Loop]:
+    n, *more = map(int, application.sizes[0].split())
+    if application.name == "fdtd2d":
+        return fields(n, more[0])
+    if application.name == "jacobi1d":
+        return line(n)
+    source, sink = {"2dconv": "ab", "jacobi2d": ("a", "res"), "seidel": "aa"}[application.name]
+    return stencil(n, source, sink, star=application.name == "jacobi2d")
+
+
+@pytest.mark.parametrize("name", sorted(n for n, a in _LISTED.items() if not a.moved))
+def test_stencils_with_borders_move_what_their_items_need(name: str) -> None:
+    loops = _described(_LISTED[name])
+    expected = tuple(4 * moved_elements(loops, p) for p in NODES)
+    assert graph_of(_LISTED[name]).moved_bytes() == expected
 
 
 def _counted(source: Ints, reader: Ints, node_of_source: Ints, width: Ints, num_nodes: int) -> int:
