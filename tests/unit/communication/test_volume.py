@@ -100,19 +100,6 @@ def test_a_sum_is_sent_as_often_as_it_is_read_between_contributions() -> None:
     assert result.low_bytes <= n * 8 == result.high_bytes
 
 
-def test_reduction_read_by_everyone_costs_two_words_per_other_part() -> None:
-    # rr = sum r_i^2; r_i = f(rr), 5 iterations: fold p-1 and expand p-1 words each time.
-    n, p, steps = 12, 4, 5
-    rows = [row(n, count=steps)]
-    rows += [folded(n, [i], count=steps, accumulates=True) for i in range(n)]
-    rows += [row(i, n, count=steps, accumulates=True) for i in range(n)]
-    part = parts(*(i * p // n for i in range(n)), 0)
-    hubs = np.arange(n + 1) == n
-    result = count_volume(build(n + 1, rows, inputs=range(n)), part, p, hubs)
-    assert result.total_bytes == 2 * (p - 1) * 8 * steps
-    assert result.low_bytes == result.high_bytes
-
-
 def test_register_scalar_is_folded_from_its_terms_and_expanded_to_its_readers() -> None:
     # alpha = sum r_i q_i in a register; x_i += alpha p_i: p-1 words in, p-1 words out, every step.
     n, p, steps = 12, 4, 6
