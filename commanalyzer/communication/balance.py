@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import TermOwners, home_of
+from commanalyzer.communication.kernels import TermOwners, home_of, owner_of
 from commanalyzer.communication.totals import sums_of_constants
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, frozen
@@ -130,7 +130,7 @@ def _place(rows: Any, row: Any, term: Any, owners: Any) -> Any:
     if home >= 0 and at < len(combined) and combined[at] == key:
         value = np.int64(-1)
         for v in rows.source[rows.source_ptr[term] : rows.source_ptr[term + 1]]:
-            value = max(value, np.int64(v) if of_values.code[v] == home else value)
+            value = max(value, np.int64(v) if owner_of(of_values.code[v]) == home else value)
     return value
 
 

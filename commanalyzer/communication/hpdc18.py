@@ -59,11 +59,11 @@ def charge_hpdc18(
     ``part`` (int32[V]) does not cover the vertices with parts in [0, p).
     """
     check_parts(graph, part, num_parts)
-    everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    owners = TermOwners(owner_codes(part, everywhere, num_parts), frozen(np.zeros(0), np.int32))
+    none = np.zeros(graph.num_vertices, dtype=np.bool_)
+    owners = TermOwners(owner_codes(part, none, num_parts), frozen(np.zeros(0), np.int32))
     table = UseTable(owners, num_parts, singletons > 0, totals.writers)
     for rows in row_slices(graph):
-        table.add(rows)
+        table.add(rows._replace(row_fold=frozen(np.zeros(rows.num_rows), np.uint8)))  # there are no terms
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     nothing = Transfers(none32, none32, none32, none64, none64, none64, none64)
     pairs = table.lines.pairs()

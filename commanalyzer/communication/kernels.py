@@ -232,13 +232,19 @@ def _has_several(rows: Any, row: Any) -> Any:
 
 
 @compiled_inline
+def owner_of(code: Any) -> Any:
+    """Part of an owner code."""
+    return np.int64(code if code >= 0 else ~code)
+
+
+@compiled_inline
 def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
     """Return the part that may compute term ``t`` of a row instead of the sink's owner; -1 if there is none.
 
-    That is the part that owns all operands, hubs aside; where there is none, for a sum, the owner of the
-    operand that the fewest terms read (a matrix entry, not the vector's), of several the one that owns most
-    of them (that of the point, beside a border); unless others own as many, or the sum is read while it goes
-    on. A value that is no sum, and is not made of what it was, may be made where all of several operands are.
+    That is the part that owns all operands, hubs beside others aside; where there is none, for a sum, the
+    owner of the operand that the fewest terms read (a matrix entry, not the vector's), of several the one
+    that owns most of them (that of the point, beside a border); unless others own as many, or the sum is read
+    while it goes on. What is no sum, and not made of what it was, may be made where all of several are.
     Without ``readers`` (empty), only sums, of operands that one part owns.
     """
     code, readers = owners
@@ -253,7 +259,8 @@ def home_of(rows: Any, row: Any, t: Any, owners: Any) -> Any:
             if not is_common:
                 break
     if is_common:
-        return home
+        is_alone = rows.row_fold[row] and rows.source_ptr[t + 1] == rows.source_ptr[t] + 1
+        return owner_of(code[rows.source[rows.source_ptr[t]]]) if is_alone else home
     is_few = rows.source_ptr[t + 1] - rows.source_ptr[t] <= _MOST_OPERANDS
     if rows.row_fold[row] and len(readers) > 0 and readers[rows.row_sink[row]] >= 0 and is_few:
         return _rarest_home(rows, t, code, readers)
@@ -271,12 +278,6 @@ def _is_open(rows: Any, row: Any, owner: Any, owners: Any) -> Any:
         if home >= 0 and home != owner:
             return True
     return False
-
-
-@compiled_inline
-def owner_of(code: Any) -> Any:
-    """Part of an owner code."""
-    return np.int64(code if code >= 0 else ~code)
 
 
 @compiled_inline

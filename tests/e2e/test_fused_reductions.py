@@ -163,3 +163,11 @@ def test_sums_that_grow_over_rounds_are_combined_once_also_at_corners() -> None:
         owner = np.where(is_field, row // 6 * 2 + column // 6, 0).astype(np.int32)
         counted = count_volume(graph, owner, 4, find_hubs(graph))
         assert counted.total_bytes == 8 * (2 * 2 * 10 + 4 + 3 * 9), steps
+
+
+def test_a_sum_of_hubs_is_combined_where_they_are() -> None:
+    """Sums of rows are hubs where there are fewer rows than columns."""
+    rules, source = ["u=block:2x1"], ROOT / "tests" / "e2e" / "fused" / "rows.c"
+    result = ca.analyze(source, nodes=2, decompose=rules, program_output="discard", jobs=1, effort="quick")
+    counted = next(d for d in result.decompositions if d.method == rules[0]).communication
+    assert counted.low_bytes == counted.high_bytes == 8 * 8

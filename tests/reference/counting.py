@@ -28,7 +28,7 @@ class Tally:
 
 @dataclass
 class Term:
-    """A term computable in one part that is not the sink's owner; operands are all that are no hubs."""
+    """A term computable in one part that is not the sink's owner; hubs beside others are no operands."""
 
     row: int
     home: int
@@ -126,11 +126,11 @@ def split_terms(
     for r, (sink, _, foldable, reads_itself, row_terms) in enumerate(rows):
         owner, goes_on = part[sink], versions_read(graph, sink, rows) > max(rounds_of(graph, sink, rows), 1)
         for sources in row_terms:
-            plain = [v for v in sources if not hubs[v]]
+            plain = [v for v in sources if not hubs[v]] or (sources if foldable and len(sources) == 1 else [])
             home = home_of(plain, part, readers if foldable and not goes_on else None)
             is_sent = readers is not None and not reads_itself and len(sources) > 1  # not what it is made of
             if (foldable or is_sent) and home not in (-1, owner):
-                terms.append(Term(r, home, plain, [v for v in sources if hubs[v]]))
+                terms.append(Term(r, home, plain, [v for v in sources if v not in plain]))
                 continue
             for v in [v for v in sources if part[v] != owner]:
                 forced.need(v, owner, r)

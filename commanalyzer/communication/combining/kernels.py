@@ -165,7 +165,7 @@ class Runs(NamedTuple):
     row: Int32  # [K], its row
     item_end: Int64  # [K], where the items of each run end
     own_bytes: Int64  # [K], bytes of sending operands that nothing else needs there: they are no items
-    item: Int32  # lines of the other operands of all runs, hubs aside, at the sink's owner
+    item: Int32  # lines of the other operands of all runs, hubs beside others aside, at the sink's owner
 
 
 class Operands(NamedTuple):
@@ -234,10 +234,10 @@ def _list_items(rows: Any, t: Any, owner: Any, operands: Any, item: Any, end: An
     Returns the end of the items, and the bytes of sending once those that nothing else needs.
     """
     code, seen, sent = operands.owners.code, operands.seen, operands.sent
-    own_bytes = np.int64(0)
+    own_bytes, is_alone = np.int64(0), rows.source_ptr[t + 1] == rows.source_ptr[t] + 1
     for i in range(rows.source_ptr[t], rows.source_ptr[t + 1]):
         v = rows.source[i]
-        if code[v] < 0 or owner_of(code[v]) == owner:
+        if (code[v] < 0 and not is_alone) or owner_of(code[v]) == owner:
             continue
         look_ahead(i, rows.source, sent)
         if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
