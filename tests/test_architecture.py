@@ -23,7 +23,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 BUDGETS = {
     "checking": 519,
     "cli": 3_122,
-    "communication": 2_942,
+    "communication": 2_943,
     "division": 6_804,
     "foundation": 1_100,
     "graph": 5_598,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_211,
+    "tests": 40_219,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
