@@ -31,9 +31,9 @@ BUDGETS = {
     "machine": 4_540,
     "profiles": 4_768,
     "program": 8_731,
-    "recording": 10_575,
+    "recording": 10_580,
     "report": 6_942,
-    "result": 2_538,
+    "result": 2_545,
     "scaling": 5_920,
     ".": 766,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_219,
+    "tests": 40_221,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

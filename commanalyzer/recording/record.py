@@ -31,7 +31,7 @@ from commanalyzer.graph.contraction.workspaces import (
 from commanalyzer.graph.storage.spill import Spill
 from commanalyzer.graph.storage.store import GraphStore
 from commanalyzer.graph.timeline import Timeline
-from commanalyzer.graph.value_graph import Bool, HomeKind, Site
+from commanalyzer.graph.value_graph import Bool, HomeKind, Int64, Site
 from commanalyzer.program.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.program.frontend.decisions import with_decisions
 from commanalyzer.program.ir.libcalls import library_with
@@ -295,6 +295,7 @@ def _finished(
         exit_status=exit_status,
         unmodelled_calls=unmodelled,
         dropped_events=trace.statistics.dropped_rows + trace.statistics.hash_collisions,
+        steering=int(_times(recorded.trace, plan.sites, "steering").sum()),
         warnings=(*frontend.diagnostics, *_warnings(request, unmodelled, ends, recorded, work, plan.sites)),
     )
     return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces, plan.sites)
@@ -314,18 +315,22 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
     return WorkCounts(flops, loads, stores, instructions, served.integer, served.memory, used)
 
 
+def _times(trace: Trace, table: SiteTable, name: str) -> Int64:
+    """int64[B], what blocks have of something, times how often each was executed."""
+    counted = np.asarray(trace.block_counters)[: len(table.blocks)].astype(np.int64)
+    return counted * np.array([getattr(block, name) for block in table.blocks[: len(counted)]], np.int64)
+
+
 def _uncounted(trace: Trace, table: SiteTable) -> Iterator[str]:
     """What the flows of values do not have: who compares only to know what to do needs what is compared."""
-    counted = np.asarray(trace.block_counters)[: len(table.blocks)].astype(np.int64)
-    times = counted * np.array([block.steering for block in table.blocks[: len(counted)]], np.int64)
+    times, flops, converges = (_times(trace, table, name) for name in ("steering", "flops", "converges"))
     if times.any():
         most = source_name(table.blocks[int(times.argmax())].function)
         yield (
             f"{times.sum()} comparisons of elements (most in {most}) only decide what is done next, as in a "
             "search or a sort: what they need of other nodes is not counted, so bytes may be too low"
         )
-    flops = counted * np.array([block.flops for block in table.blocks[: len(counted)]], np.int64)
-    converging = flops * np.array([block.converges for block in table.blocks[: len(counted)]], np.bool_)
+    converging = np.where(converges > 0, flops, 0)
     if converging.sum() > DEFAULT_IMBALANCE * flops.sum():
         most = source_name(table.blocks[int(converging.argmax())].function)
         share = format_percent(converging.sum() / flops.sum())

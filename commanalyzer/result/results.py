@@ -59,6 +59,7 @@ class Recording:
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
         spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
+        steering: Comparisons of elements that only decide what is done next: what they need is not counted.
         doubt: Bytes if private temporaries in doubt are read the other way, over those shown; else 1.
     """
 
@@ -70,6 +71,7 @@ class Recording:
     dropped_events: int = 0
     warnings: tuple[str, ...] = ()
     spilled_bytes: int = 0
+    steering: int = 0
     doubt: float = 1.0
 
     @property
@@ -78,6 +80,11 @@ class Recording:
         if self.native_s is None or self.native_s < 1e-3:
             return None
         return self.instrumented_s / self.native_s
+
+    @property
+    def is_complete(self) -> bool:
+        """Nothing is known to have moved values unseen: bytes may be called exact."""
+        return not (self.unmodelled_calls or self.steering or self.dropped_events)
 
     @property
     def unfollowed_calls(self) -> tuple[tuple[str, int], ...]:

@@ -266,7 +266,7 @@ _LEAST_NAME = 16  # columns of an 80-column terminal that are left for the name
 
 def exact_word(result: AnalysisResult) -> str:
     """What is said of bytes without doubt."""
-    return "of what is seen" if result.recording.unmodelled_calls else "exact"
+    return "exact" if result.recording.is_complete else "of what is seen"
 
 
 def show_candidates(items: Iterable[Decomposition], console: Console, exact: str = "exact") -> None:

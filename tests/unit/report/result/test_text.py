@@ -73,14 +73,16 @@ def test_models_are_told_apart_only_when_there_are_two() -> None:
     assert "volume" not in _text(sample_result(), quiet=True)
 
 
-def test_unmodelled_calls_are_named() -> None:
+def test_what_was_not_followed_is_named_and_not_exact() -> None:
     (item,) = sample_result().decompositions
     tight = replace(item, communication=replace(item.communication, high_bytes=item.communication.low_bytes))
     for every in (False, True):
         calls = (("qsort", 3),), (("fork", 1),), ()
         text, forked, all_seen = (_text(sample_result(tight, unmodelled=c), every=every) for c in calls)
         assert "qsort (3x)" in text and "fork" not in forked and "--library-model" not in forked
-        for shown, is_seen in ((text, False), (forked, False), (all_seen, True)):
+        result = sample_result(tight)
+        steered = _text(replace(result, recording=replace(result.recording, steering=2)), every=every)
+        for shown, is_seen in ((text, False), (forked, False), (steered, False), (all_seen, True)):
             assert ("exact" in shown, "of what is seen" in shown) == (is_seen, not is_seen)
 
 
