@@ -11,8 +11,7 @@ module fields
 contains
   subroutine setup(n)
     integer, intent(in) :: n
-    allocate(u(n, n), v(n + 1, n))
-    allocate(edge(n))
+    allocate(u(n, n), v(n + 1, n)); allocate(edge(n)); edge = 0
     call create(coarse, n)
     u = 1.0d0
     edge = 0.5d0

@@ -193,10 +193,11 @@ def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, S
 
     ``location`` is that of the allocation, ``number`` which one of the statement it is, from 0.
     """
-    _, place, path, *_ = debug.spots(location)[0]
+    _, place, path, column, _ = debug.spots(location)[0]
     if not is_fortran(path):
         return None
-    allocated = _ALLOCATE.search(_statement(path, place.line))
+    before = "".join(_text_of(path, place.line)[: max(column - 1, 0)].split())
+    allocated = _ALLOCATE.search(_statement(path, place.line)[len(before) :].partition(";")[0])
     text = _without(_INNER, allocated.group(1)) if allocated else ""
     # what is left out are options, as stat=s
     names = [item for item in (text.partition("::")[2] or text).split(",") if _PATH.fullmatch(item)]
