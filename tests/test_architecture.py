@@ -24,13 +24,13 @@ BUDGETS = {
     "checking": 519,
     "cli": 3_122,
     "communication": 2_943,
-    "division": 6_804,
+    "division": 6_826,
     "foundation": 1_100,
     "graph": 5_598,
     "kernels": 6_601,
     "machine": 4_540,
     "profiles": 4_768,
-    "program": 8_731,
+    "program": 8_732,
     "recording": 10_580,
     "report": 6_942,
     "result": 2_545,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_221,
+    "tests": 40_222,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

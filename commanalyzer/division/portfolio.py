@@ -46,7 +46,7 @@ from commanalyzer.division.regular.shapes import (
     find_arrays,
     shape_families,
 )
-from commanalyzer.division.regular.sketch import Sketch, find_sums, leaders, led_work
+from commanalyzer.division.regular.sketch import Sketch, find_sums, leaders, led_work, with_hubs
 from commanalyzer.division.selection import Cost, best_of, shown_bytes
 from commanalyzer.foundation.errors import PartitionError
 from commanalyzer.graph.storage.store import AnyGraph
@@ -214,6 +214,10 @@ class Portfolio:
         else:
             coarse_flops = self.view.adjacency.work_flops
             work = led_work(anchor, is_element, tiling.vertex, graph.work_flops, coarse_flops)
+        hubs, near = self.view.hubs, tiling.neighbours
+        times = np.maximum(near.most, near.most_folded)[hubs.hub]
+        times = np.minimum(times, np.maximum(graph.versions[hubs.hub], 1))
+        nets = with_hubs(nets, hubs, times * graph.width_bytes[hubs.hub].astype(np.int64))
         sketch = Sketch(nets, lead, graph.num_vertices, work)
         return Layouts(graph, self.families, sketch, find_sums(graph))
 

@@ -8,11 +8,12 @@ for what leads differently in the end, and it takes a fraction of a millisecond.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from commanalyzer.division.libraries.hypergraph import Hypergraph
+from commanalyzer.division.owners import HubTraffic
 from commanalyzer.division.refinement import kernels
 from commanalyzer.division.refinement.refine import balance_weights
 from commanalyzer.foundation.compiled import frozen
@@ -81,10 +82,27 @@ def find_sums(graph: AnyGraph) -> Sums:
     return Sums(comm_bytes, is_factor & ~is_sum, np.concatenate(pairs, axis=1))
 
 
+def with_hubs(nets: Hypergraph, traffic: HubTraffic, net_bytes: Int64) -> Hypergraph:
+    """Return ``nets`` with those of hubs, which cost ``net_bytes`` (int64[H]) for each part more.
+
+    What most vertices have to do with costs the same however they are divided; sums of rows do not.
+    """
+    size = np.bincount(traffic.link_hub, minlength=len(net_bytes))
+    chosen = (size > 1) & (2 * size <= nets.num_vertices) & (net_bytes > 0)
+    order = np.lexsort((traffic.link_vertex, traffic.link_hub))
+    pin = traffic.link_vertex[order[chosen[traffic.link_hub[order]]]]
+    return replace(
+        nets,
+        net_pointer=np.append(nets.net_pointer, nets.num_pins + np.cumsum(size[chosen])),
+        pin=np.append(nets.pin, pin),
+        net_bytes=np.append(nets.net_bytes, net_bytes[chosen]),
+    )
+
+
 class Sketch:
     """Some nets of a hypergraph.
 
-    Each vertex is led by a value (``lead``, int64[N], -1 for none); hubs have no nets. Work lies where values
+    Each vertex is led by a value (``lead``, int64[N], -1 for none). Work lies where values
     lead (``work_flops``, float64[V]), by the hypergraph if not given. Values ``value`` (int64[S]) lead
     vertices of these nets, ``work`` (float64[V]) is what each value leads.
     """
