@@ -85,17 +85,20 @@ def find_sums(graph: AnyGraph) -> Sums:
 def with_hubs(nets: Hypergraph, traffic: HubTraffic, net_bytes: Int64) -> Hypergraph:
     """Return ``nets`` with those of hubs, which cost ``net_bytes`` (int64[H]) for each part more.
 
-    What most vertices have to do with costs the same however they are divided; sums of rows do not.
+    What most vertices have to do with costs the same however they are divided; sums of rows do not. Of many
+    hubs, some stand for all: they shall not leave less room for the other nets.
     """
     size = np.bincount(traffic.link_hub, minlength=len(net_bytes))
     chosen = (size > 1) & (2 * size <= nets.num_vertices) & (net_bytes > 0)
+    share = min(1.0, _MOST_PINS / max(int(size[chosen].sum()), 1))
+    chosen &= np.random.default_rng(_SEED).random(len(size)) < share
     order = np.lexsort((traffic.link_vertex, traffic.link_hub))
     pin = traffic.link_vertex[order[chosen[traffic.link_hub[order]]]]
     return replace(
         nets,
         net_pointer=np.append(nets.net_pointer, nets.num_pins + np.cumsum(size[chosen])),
         pin=np.append(nets.pin, pin),
-        net_bytes=np.append(nets.net_bytes, net_bytes[chosen]),
+        net_bytes=np.append(nets.net_bytes, np.ceil(net_bytes[chosen] / share).astype(np.int64)),
     )
 
 
