@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 519,
     "cli": 3_122,
     "communication": 2_943,
-    "division": 6_829,
+    "division": 6_830,
     "foundation": 1_100,
     "graph": 5_598,
     "kernels": 6_601,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_222,
+    "tests": 40_191,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

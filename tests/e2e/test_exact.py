@@ -181,31 +181,6 @@ def test_narrow_brackets_of_short_runs_are_counted_event_by_event() -> None:
     assert found.communication.low_bytes == found.comm_bytes == 8 * (5 * halo + sums + to_all)
 
 
-IN_PLACE = """
-#define N 16
-double d[N][N];
-int main(void) {
-  for (int i = 0; i < N; i++)
-    for (int j = 0; j < N; j++) d[i][j] = 1 + (7 * i + 13 * j) % 29;
-  for (int k = 0; k < N; k++)
-    for (int i = 0; i < N; i++) {
-      double a = d[i][k];
-      for (int j = 0; j < N; j++) d[i][j] = 0.5 * d[i][j] + a * d[k][j];
-    }
-  double sum = 0;
-  for (int i = 0; i < N * N; i++) sum += d[0][i];
-  printf("%g\\n", sum);
-}
-"""
-
-
-def test_a_sum_reads_other_versions_than_the_steps_before_it() -> None:
-    """In each step a row and a column cross the other cut; the sum is one of a partial one per block."""
-    found = analyse_text(IN_PLACE, nodes=4, decompose="d[16x16]=block:2x2").decomposition(4)
-    assert found.communication.low_bytes == found.comm_bytes == 8 * (2 * 16 * 16 + 3)
-    assert found.imbalance < 1.02
-
-
 KNAPSACK = """
 int v[257];
 int main(void) {

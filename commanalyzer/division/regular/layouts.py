@@ -196,11 +196,12 @@ class Layouts:
         rank = sorted(range(len(even)), key=lambda i: even[i].score(allowed))
         chosen = rank if self._sketch is not None else rank[:_STARTS]
         found = [even[i] for i in chosen]
+        has_dims = len(extents) == 1 or any(s.is_known for s in members)
         for i in rank[:_STARTS]:
             grid, cuts = grids[i], even[i].pieces[0].cuts()
-            # where points are uneven, by work and one by one
+            # where points are uneven, by work and, along dimensions that the program has, one by one
             spreads: tuple[Spread, ...] = ("work", "cyclic") if even[i].imbalance > allowed else ("work",)
-            for spread in spreads:
+            for spread in spreads[: 2 if has_dims else 1]:
                 piece = CutArrays(blocks, grid, spread)
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))

@@ -93,12 +93,6 @@ def test_what_is_no_file_of_cases_is_refused(tmp_path: Path, text: str, message:
         read_cases(written(tmp_path, text))
 
 
-def test_a_missing_file_of_cases_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        read_cases(tmp_path / "none.toml")
-    assert "--cases" in caught.value.hint
-
-
 def test_every_run_of_the_tree_has_its_files_grids_and_excesses() -> None:
     for workload in read_cases(CASES_FILE):
         assert all(path.is_file() for path in (*workload.sources, *workload.mpi_sources))
