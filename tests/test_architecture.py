@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_191,
+    "tests": 40_196,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
