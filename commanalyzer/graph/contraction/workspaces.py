@@ -231,8 +231,7 @@ def _found(graph: LargeGraph, contents: _Contents, words: _Words, factor: int) -
     if varied.any():
         varied &= _differs(store, varied)
     period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
-    period[is_made_alone] = np.maximum(period[is_made_alone], 1)
-    period = np.maximum(period, turn)
+    period = np.maximum.reduce((period, turn, is_made_alone))
     return _closed(graph, words, contents, period, factor)
 
 

@@ -17,7 +17,7 @@ from commanalyzer.program.ir.loops.induction import NestNumbers, Polynomial, loo
 from commanalyzer.program.ir.model import Function, Instruction, Module, Operand
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
-from commanalyzer.program.ir.names.source_text import loop_place
+from commanalyzer.program.ir.names.source_text import function_at, loop_place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,9 +125,8 @@ class _NestFinder:
         ends = loop_ends(self._cfg, loop)
         labels = [*([ends.exiting] if ends is not None else []), *loop.latches]
         for label in labels:
-            scope = self._debug.subprogram_of_variable(self._blocks[label].terminator.debug_location)
-            if scope >= 0:
-                return self._debug.fields(scope).get("name", "").replace("::__1::", "::")
+            if name := function_at(self._debug, self._blocks[label].terminator.debug_location):
+                return name
         return source_name(self._function.name)
 
     def _is_over_items(self, loop: Loop, numbers: NestNumbers) -> bool:
