@@ -24,7 +24,7 @@ BUDGETS = {
     "checking": 519,
     "cli": 3_122,
     "communication": 2_943,
-    "division": 6_830,
+    "division": 6_843,
     "foundation": 1_100,
     "graph": 5_597,
     "kernels": 6_600,
@@ -33,7 +33,7 @@ BUDGETS = {
     "program": 8_732,
     "recording": 10_580,
     "report": 6_942,
-    "result": 2_545,
+    "result": 2_553,
     "scaling": 5_920,
     ".": 766,
     "runtime_shim/include": 340,
@@ -42,7 +42,7 @@ BUDGETS = {
     "runtime_shim/profile": 895,
     "runtime_shim/src": 4_781,
     "runtime_shim/supervisor": 115,
-    "tests": 40_196,
+    "tests": 40_229,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

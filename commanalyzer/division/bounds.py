@@ -66,9 +66,13 @@ class Structure:
         return math.floor(max(words(allowed / num_parts), 0.0) * self.rounds * self.width_bytes)
 
     def usual_bytes(self, num_parts: int) -> int:
-        """Return bytes of blocks, as nearly cubes as ``num_parts`` allows: faces cross every cut."""
-        cuts = min(sum(grid) - self.dims for grid in process_grids(num_parts, self.dims))
-        face = self.edge**2 if self.kind == "product" else 2 * self.reach * self.extent ** (self.dims - 1)
+        """Return bytes of blocks, as nearly cubes as ``num_parts`` allows: faces cross every cut.
+
+        The ends of a grid count as cuts, too: whether they meet, as in periodic domains, is not looked at.
+        """
+        is_product, grids = self.kind == "product", process_grids(num_parts, self.dims)
+        face = self.edge**2 if is_product else 2 * self.reach * self.extent ** (self.dims - 1)
+        cuts = min(sum(n - is_product for n in grid if n > 1) for grid in grids)
         return cuts * face * self.rounds * self.width_bytes
 
     def _product_words(self, share: float) -> float:

@@ -336,8 +336,8 @@ def _missed(chosen: Sequence[Decomposition], portfolio: Portfolio) -> Iterator[s
         least = format_bytes(best.lower_bound_bytes or 0)
         yield (
             f"the best division sends {format_bytes(best.comm_bytes)}, where blocks of a {known.kind} alone "
-            f"send {format_bytes(usual)} and at least {least} is provable ({known.source}): one that nothing "
-            "looks for may be much better (--decompose, --owner-map)"
+            f"send at most {format_bytes(usual)} and at least {least} is provable ({known.source}): one that "
+            "nothing looks for may be much better (--decompose, --owner-map)"
         )
 
 

@@ -14,7 +14,7 @@ from commanalyzer.division.budget import SEARCH
 from commanalyzer.division.regular.shapes import is_of_one_array
 from commanalyzer.division.selection import cheapest, cheapest_regular, headline, is_written
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.result.results import Decomposition, groups_of
+from commanalyzer.result.results import REGULAR, Decomposition, groups_of
 
 _DISAGREE = 1.5
 """Times the bytes of the best from which on another method's best disagrees with it.
@@ -28,8 +28,7 @@ _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
 _TIGHT = 1.05
 """How far apart the ends of a bracket may be before a sentence says so; the table shows all of them."""
-_REGULAR = dict.fromkeys(("blocks", "slabs", "cyclic"), "regular")
-_METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", **_REGULAR}
+_METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", **dict.fromkeys(REGULAR, "regular")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,9 @@ class Confidence:
     other: Decomposition | None
     # likewise, but nothing that a programmer would write either, as that is shown beside it
     apart: Decomposition | None
+    # what is shown first, and the cheapest regular one that is less even than it, but hardly slower for that
+    shown: Decomposition
+    uneven: Decomposition | None
 
     @classmethod
     def of(cls, candidates: Sequence[Decomposition]) -> Confidence:
@@ -52,7 +54,10 @@ class Confidence:
         alike = (d for d in candidates if d.is_replayed or not best.is_replayed)
         others = [d for d in alike if method_of(d) != own and not is_of_one_array(d.method)]
         apart = cheapest(d for d in others if not is_written(d))
-        return cls(best, cheapest_regular(candidates), cheapest(others), apart)
+        shown = headline(candidates)
+        less_even = (d for d in candidates if d.grid and shown.imbalance < d.imbalance <= SEARCH.uneven)
+        uneven = min(less_even, key=lambda d: d.comm_bytes, default=None)
+        return cls(best, cheapest_regular(candidates), cheapest(others), apart, shown, uneven)
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""
@@ -70,13 +75,13 @@ class Confidence:
     def doubt(self) -> str:
         """What speaks against the best division, as a sentence; empty if nothing does."""
         regular, other, nodes = self.regular, self.other, self.best.nodes
-        allowed = regular is not None and self.best.imbalance < regular.imbalance <= SEARCH.uneven
-        if regular is not None and allowed and self.ratio(regular) <= _WORTH_SAYING:
-            less = 1.0 - self.ratio(regular)
+        uneven, shown = self.uneven, self.shown
+        if uneven is not None and uneven.comm_bytes <= _WORTH_SAYING * shown.comm_bytes:
+            less = 1.0 - uneven.comm_bytes / shown.comm_bytes
             return (
-                f"{nodes} nodes ({self.best.model}): the regular division {regular.method} sends "
-                f"{100 * less:.0f} % less than this, with {regular.imbalance:.2f} times the mean work in one "
-                "part: allow that with --imbalance, or ask with --effort thorough"
+                f"{nodes} nodes ({self.best.model}): the regular division {uneven.method} sends "
+                f"{100 * less:.0f} % less than {shown.method}, with {uneven.imbalance:.2f} times the mean "
+                "work in one part: allow that with --imbalance, or ask with --effort thorough"
             )
         near = self.times_bound is not None and self.times_bound <= _NEAR_BOUND
         plain = regular is not None and method_of(self.best) == method_of(regular)  # as people divide

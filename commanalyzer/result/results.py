@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from commanalyzer.result.comparison.compare import Comparison
     from commanalyzer.result.comparison.difference import Difference
 
+REGULAR = "blocks", "slabs", "cyclic"  # first words of the names of divisions by rows, in Layouts
 # Names of regular divisions with all remarks: blocks 4x4 of u[9x9] and slabs 16 of x, entries follow by work.
-_REGULAR = re.compile(r"(?:blocks|slabs|cyclic) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)")
+_REGULAR = re.compile(
+    rf"(?:{'|'.join(REGULAR)}) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)"
+)
 PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 

@@ -216,3 +216,33 @@ def test_blocks_that_are_far_from_even_are_no_headline() -> None:
     found = analyse_text(CUBE, nodes=16).decomposition(16)
     assert found.imbalance == pytest.approx(14 / 13.5)
     assert found.comm_bytes < 8 * 8 * 2 * 36 * (1 + 1 + 3)
+
+
+CELLS = """
+#include <stdlib.h>
+enum { N = 32 };
+static char at(char *cells, int i, int j) { return cells[(i + N) % N * N + (j + N) % N]; }
+int main(int argc, char **argv) {
+    char *now = malloc(N * N), *next = malloc(N * N);
+    for (int p = 0; p < N * N; p++)
+        now[p] = (argc * 1103515245u * (p + 9) >> 16) % 3 == 0;
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {
+                int alive = -at(now, i, j);
+                for (int k = 0; k < 9; k++)
+                    alive += at(now, i + k / 3 - 1, j + k % 3 - 1);
+                next[i * N + j] = alive == 3 || (alive == 2 && at(now, i, j));
+            }
+        char *last = now; now = next; next = last;
+    }
+    return now[argc] + argc > 9;
+}
+"""
+
+
+def test_cells_that_conditions_pick_are_no_rows() -> None:
+    """Each of two halves of a torus needs a row of cells beyond each of its ends in each step."""
+    found = analyse_text(CELLS, nodes=2).decomposition(2)
+    assert "[32x32]" in found.method
+    assert found.comm_bytes == 3 * 2 * 2 * 32

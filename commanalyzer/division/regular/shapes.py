@@ -34,6 +34,7 @@ _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
 _SEVERAL = 8  # steps of a loop that are no accident, or half as many as there are rows: durbin's 96 are none
 _MET_ROWS = 8  # and one for every so many rows: members of a cluster are now and then as far apart
+_BESIDE = 2  # places: of gaps that a condition leaves, those next to the commonest are as common together
 _MOST_GUESSED = 3  # dimensions of arrays whose declaration shows none
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
@@ -300,14 +301,22 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
     """The rows and planes that an array has, then frequent distances that are such of it.
 
     What elements are read together shows places beside rows as well: there, rows divide the array. Loops step
-    by whole rows, or along a diagonal where rows of a triangle begin. A few rows are none. What does not
-    divide the array is a row only where nothing does.
+    by whole rows, or along a diagonal where rows of a triangle begin. A few rows are none, nor are the gaps
+    that a condition leaves. What does not divide the array is a row only where nothing does.
     """
     score, last = dict[int, float](), array.counts[-1]
+    first = np.searchsorted(distance, distance - _BESIDE)
+    end = np.searchsorted(distance, distance + _BESIDE, "right")
     for kind, often in enumerate(times.T):  # one step per kind
-        frequent = set(distance[(often > 0) & (often >= _FREQUENT * often.max(initial=0))].tolist())
-        if len(frequent) > _MOST_STRIDES:
+        is_frequent = (often > 0) & (often >= _FREQUENT * often.max(initial=0))
+        if np.count_nonzero(is_frequent) > _MOST_STRIDES:
             continue
+        sums = np.concatenate(([0], np.cumsum(often)))
+        is_peak = (2 * often > sums[end] - sums[first]) | (kind < kernels.LOOPS)
+        frequent = set(distance[is_frequent & is_peak].tolist())
+        is_run = max(frequent, default=0) == kernels.LAGS + len(frequent) >= 2 * kernels.LAGS
+        if kind == kernels.GAPS and is_run:
+            continue  # all distances of some neighbourhood in a line
         for d, count in zip(distance.tolist(), often.tolist(), strict=True):
             steps = max(min(_SEVERAL, last // (2 * d)), last // (_MET_ROWS * d))  # that a loop over rows has
             is_row = count >= steps if kind >= kernels.LOOPS else any(c % d == 0 for c in array.counts)
