@@ -88,8 +88,8 @@ FURTHER = {
     "e2e/test_report.py": "the_report_names",
     "e2e/test_rust.py": "output",
     "e2e/test_scratch.py": (
-        "a_number/3 a_vector an_array_that_is_rewritten/2 iterations/2 levels/2 scratch/13 sums_of_constants/2 "
-        "work_of_loops/2"
+        "a_number/3 a_vector an_array_that_is_rewritten/2 iterations/2 levels/2 scratch/13 "
+        "sums_of_constants/2 work_of_loops/2"
     ),
     "e2e/test_selection_volume.py": "*/3",
     "e2e/test_simulate.py": "a_platform_file a_prediction what_is_missing",
