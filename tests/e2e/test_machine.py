@@ -11,7 +11,7 @@ import pytest
 from commanalyzer.cli.main import main
 from commanalyzer.machine.measuring.samples import read_samples
 from commanalyzer.machine.parameters import read_machine
-from tests.e2e.command import commanalyzer
+from tests.e2e.command import commanalyzer, leftovers
 from tests.native import ROOT, NativeRun, compile_native, run
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
@@ -109,7 +109,8 @@ def test_one_rank_is_no_network(tmp_path: Path) -> None:
     assert done.status == 1
     assert "at least 2 ranks" in done.stderr
     assert "mpiexec -n" in done.stderr
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+    assert leftovers(tmp_path) == []
 
 
 def test_the_launcher_of_another_library_is_noticed(tmp_path: Path) -> None:
