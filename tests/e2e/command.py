@@ -42,11 +42,11 @@ def commanalyzer(
 ) -> Done:
     """Run ``commanalyzer`` in ``folder``; ``before`` are words of a command that starts it.
 
-    With neither ``before`` nor ``extra`` variables it is a fork of a process that has imported the package.
+    Without ``before`` it is a fork of a process that has imported the package.
     """
-    if not before and not extra:
-        return Done(*forks().run(folder, words(*arguments)[3:], surroundings(folder), stdin))
     environment = surroundings(folder, extra)
+    if not before:
+        return Done(*forks().run(folder, words(*arguments)[3:], environment, stdin))
     done = run(*before, *words(*arguments), cwd=folder, env=environment, input=stdin, timeout_s=300)
     return Done(done.status, done.stdout, done.stderr)
 

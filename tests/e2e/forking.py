@@ -6,6 +6,8 @@ Started with the number of a connected socket. A request is a line of JSON, the 
 runs no thread and analyses nothing itself, so every fork is a fresh command line.
 """
 
+import atexit
+import gc
 import json
 import os
 import signal
@@ -79,9 +81,14 @@ def _serve(connection: socket.socket) -> int:
     lines = connection.makefile("rw", encoding="utf-8")
     for line in lines:
         kernels.load()
+        gc.freeze()
         child = os.fork()
         if child == 0:
-            return _command(*json.loads(line))
+            status = _command(*json.loads(line))
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)  # to take all modules apart again takes longer than most commands
         status = os.waitpid(child, 0)[1]
         lines.write(f"{os.waitstatus_to_exitcode(status)}\n")
         lines.flush()

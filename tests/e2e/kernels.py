@@ -1,4 +1,4 @@
-"""Loads compiled kernels from the disk, so that processes forked later have them."""
+"""Imports the whole package and loads compiled kernels from the disk: processes forked later have them."""
 
 import importlib
 import sys
@@ -10,14 +10,17 @@ from numba.core.registry import CPUDispatcher
 import commanalyzer
 
 _PACKAGE = Path(commanalyzer.__file__).parent
+_LATE = ("matplotlib.figure", "matplotlib.backends.backend_svg", "sklearn.linear_model", "statsmodels.api")
 
 
 class LoadedKernels:
     """Machine code in this process; nothing is compiled or run."""
 
     def __init__(self) -> None:
-        for path in sorted(_PACKAGE.rglob("*_kernels.py")):
-            importlib.import_module(".".join(path.relative_to(_PACKAGE.parent).with_suffix("").parts))
+        paths = sorted(p for p in _PACKAGE.rglob("*.py") if p.name != "__main__.py")
+        names = [".".join(p.relative_to(_PACKAGE.parent).with_suffix("").parts) for p in paths]
+        for name in (*names, *_LATE):  # commands import late what not all of them need
+            importlib.import_module(name)
         modules = [module for name, module in sys.modules.items() if name.startswith("commanalyzer")]
         found = {id(k): k for module in modules for k in vars(module).values() if _is_called(k)}
         self._kernels = list(found.values())

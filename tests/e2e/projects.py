@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from commanalyzer.program.frontend.drivers.embedded import Record, read_program
-from tests.e2e.command import Done, succeed, surroundings
+from tests.e2e.command import Done, commanalyzer, succeed, surroundings
 from tests.native import run
 
 WRAPPERS = {"commanalyzer-cc": "cc", "commanalyzer-c++": "cxx", "commanalyzer-fc": "fc"}
@@ -93,10 +93,14 @@ class Project:
         self, line: str, *, stdin: str = "", status: int = 0, extra: Mapping[str, str] | None = None
     ) -> Done:
         """Run a command; its status must be ``status``."""
-        environment = {**self.environment(), **(extra or {})}
-        done = run(*shlex.split(line), cwd=self.folder, env=environment, input=stdin, timeout_s=300)
-        assert done.status == status, done.stdout + done.stderr
-        return Done(done.status, done.stdout, done.stderr)
+        environment, words = {**self.environment(), **(extra or {})}, shlex.split(line)
+        if words[0] == "commanalyzer":
+            found = commanalyzer(self.folder, *words[1:], stdin=stdin, extra=environment)
+        else:
+            done = run(*words, cwd=self.folder, env=environment, input=stdin, timeout_s=300)
+            found = Done(done.status, done.stdout, done.stderr)
+        assert found.status == status, found.out + found.err
+        return found
 
     def environment(self) -> dict[str, str]:
         """Environment of its commands: no compiler is named."""

@@ -53,6 +53,10 @@ CASES = {
     "local static": "static double kept = in[5]; return kept + 1; // 5",
     "sort": "std::vector<double> v(in, in + 8); std::sort(v.begin(), v.end(), [](double a, double b) { return a < b; }); return v[0] + v[7]; // 3 4",
     "transform": "double t[8]; std::transform(in, in + 8, t, [](double x) { return 2 * x; }); return t[5] + 1; // 5",
+    "library function": "double t[8]; std::transform(in, in + 8, t, static_cast<double (*)(double)>(std::sqrt)); return t[5] + 1; // 5",
+    "precompiled sort": "double t[8]; std::copy(in, in + 8, t); std::sort(t, t + 8); return t[0] + t[7]; // 3 4",
+    "number in a string": "return std::stod(std::to_string(in[2])) * 2; // 2",
+    "number from a stream": 'std::istringstream text("2.5 7"); double x = in[0]; int n; text >> x >> n; return x * n * in[6]; // 6',
     "accumulate": "return std::accumulate(in + 2, in + 5, 0.0); // 2 3 4",
     "inner_product": "return std::inner_product(in, in + 2, in + 4, 0.0); // 0 1 4 5",
     "partial_sum": "double t[8]; std::partial_sum(in, in + 8, t); return t[2] + 1; // 0 1 2",
@@ -65,6 +69,7 @@ CASES = {
 PRELUDE = """
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstdio>
 #include <deque>
@@ -76,6 +81,8 @@ PRELUDE = """
 #include <optional>
 #include <ranges>
 #include <span>
+#include <sstream>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <valarray>
@@ -112,7 +119,7 @@ template <typename T, typename... R> T sum_of(T x, R... r) {
 
 
 # What needs compiled parts of the library, which the bundled compiler builds first: 50 CPU seconds.
-LIBRARY = ("exception through frames", "rethrown exception", "vector that grows", "deque", "unordered_map", "shared_ptr", "local static")  # fmt: skip
+LIBRARY = ("exception through frames", "rethrown exception", "vector that grows", "deque", "unordered_map", "shared_ptr", "local static", "precompiled sort", "number in a string", "number from a stream")  # fmt: skip
 KINDS = {"headers": [name for name in CASES if name not in LIBRARY], "library": list(CASES)}
 NO_LIBRARY = """
 #include <cstdlib>

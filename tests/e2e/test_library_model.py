@@ -1,4 +1,4 @@
-"""Values on their way through the C++ library, and rows that the user adds."""
+"""Rows of the library model that the user adds."""
 
 import subprocess
 from pathlib import Path
@@ -9,89 +9,9 @@ import commanalyzer as ca
 from commanalyzer.program.frontend.toolchain import bundled_toolchain
 from commanalyzer.program.ir.libcalls import library_with
 from tests.e2e.analysed import analyse_text
-from tests.e2e.library_programs import SORTED, element, into_all, into_out, record_natively
-from tests.recorded import Recorded, record_source
+from tests.e2e.library_programs import element, into_out
+from tests.recorded import record_source
 from tests.reference.flows import native_chains
-
-# ---- C++ ---------------------------------------------------------------------------------------------------
-
-CXX_HEADER = """
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <iostream>
-#include <sstream>
-#include <string>
-#include <vector>
-double in[6], out[6];
-static void start() { for (int i = 0; i < 6; i++) in[i] = i * 5 % 6 + 0.5; }
-"""
-
-
-def record_cxx(text: str) -> Recorded:
-    return record_natively(CXX_HEADER + text, suffix=".cpp")
-
-
-def test_precompiled_std_sort_moves_values() -> None:
-    recorded = record_cxx("""
-int main() {
-    start();
-    std::vector<float> v;
-    for (int i = 0; i < 3; i++) v.push_back(float(in[i]) * 2);
-    std::sort(in, in + 6);
-    std::sort(v.begin(), v.end());
-    for (int i = 0; i < 6; i++) out[i] = in[i] * 2;
-    std::printf("%g %g\\n", out[0], v[2]);
-}
-""")
-    assert into_out(recorded) == [element(k) for k in SORTED]
-
-
-def test_algorithms_with_library_functions() -> None:
-    recorded = record_cxx("""
-int main() {
-    start();
-    std::transform(in, in + 6, out, static_cast<double (*)(double)>(std::sqrt));
-    std::printf("%g\\n", out[0]);
-}
-""")
-    assert into_out(recorded) == [element(k) for k in range(6)]
-
-
-def test_streams_read_and_write() -> None:
-    recorded = record_cxx("""
-int main() {
-    start();
-    std::istringstream text("2.5 7");
-    double x = in[0];
-    int n;
-    text >> x >> n;
-    out[0] = x * n;
-    std::cout << out[0] << ' ' << in[1] << std::endl;
-}
-""")
-    flows = into_all(recorded)
-    x, n = sorted(flows["@out+0"])
-    assert x.startswith("@main/") and n.startswith("@main/")
-    assert (flows[x], flows[n]) == (set(), set())
-
-
-def test_numbers_through_strings() -> None:
-    recorded = record_cxx("""
-int main() {
-    start();
-    std::string text = std::to_string(in[2]);
-    out[0] = std::stod(text) * 2;
-    std::vector<std::string> words{"b", "a", "a word that is longer than a short string"};
-    std::sort(words.begin(), words.end());
-    out[1] = std::stoi("12") * 2;
-    std::cout << words[0] << words[2] << text << out[0] << out[1] << std::endl;
-}
-""")
-    assert into_out(recorded) == [element(2), set()]
-
-
-# ---- what the user adds ------------------------------------------------------------------------------------
 
 UNKNOWN = """
 #include <stdio.h>

@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from commanalyzer.cli.main import main
 from commanalyzer.machine.measuring.samples import read_samples
 from commanalyzer.machine.parameters import read_machine
+from tests.e2e.command import commanalyzer, leftovers
 from tests.native import ROOT, NativeRun, compile_native, run
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
@@ -36,8 +36,13 @@ def _run(*words: str, folder: Path, ranks: int = 0, variables: dict[str, str] = 
     return run(*launcher, sys.executable, *words, cwd=folder, env=environment)
 
 
-def _machine(*words: str, **options: Any) -> NativeRun:
-    return _run("-m", "commanalyzer", "machine", *words, **options)
+def _machine(
+    *words: str, folder: Path, ranks: int = 0, variables: dict[str, str] = NO_VARIABLES
+) -> NativeRun:
+    if not ranks:
+        done = commanalyzer(folder, "machine", *words, extra=variables)
+        return NativeRun(done.status, done.out, done.err)
+    return _run("-m", "commanalyzer", "machine", *words, folder=folder, ranks=ranks)
 
 
 def test_two_ranks_measure_a_machine(tmp_path: Path) -> None:
@@ -104,7 +109,8 @@ def test_one_rank_is_no_network(tmp_path: Path) -> None:
     assert done.status == 1
     assert "at least 2 ranks" in done.stderr
     assert "mpiexec -n" in done.stderr
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+    assert leftovers(tmp_path) == []
 
 
 def test_the_launcher_of_another_library_is_noticed(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ int main(int n, char **) { double sum = 0; for (double x : Span{n * 1., n * 9.})
 
 
 def test_what_the_compiler_makes_of_a_loop_over_a_range_is_a_temporary() -> None:
-    objects = record_source(_RANGE, suffix=".cpp").graph.objects
+    objects = record_source(_RANGE, suffix=".cpp", has_cpp_library=False).graph.objects
     assert {item.name for item in objects if item.kind is HomeKind.STACK} == {"temporary"}
 
 
@@ -191,7 +191,7 @@ def test_what_the_library_sums_has_the_name_and_line_of_the_call() -> None:
 double v[64]; int main(int n, char **) { for (int i = 0; i < 64; i++) v[i] = n * i % 7;
   std::printf("%g", std::accumulate(v, v + 64, 0.0));
 }"""
-    objects = record_source(text, suffix=".cpp").graph.objects
+    objects = record_source(text, suffix=".cpp", has_cpp_library=False).graph.objects
     sums = [(o.name, o.line, o.file[-4:]) for o in objects if o.kind is HomeKind.REGISTER]
     assert sums == [("std::accumulate(v, v + 64, 0.0)", 4, ".cpp")]
 

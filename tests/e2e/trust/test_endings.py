@@ -40,7 +40,10 @@ def built() -> tuple[Path, Path, SiteTable, Module]:
     return build_native(frontend), executable, plan.sites, module
 
 
-@pytest.mark.parametrize("way", CALLS)
+@pytest.mark.parametrize(
+    "way",  # to fill a stack takes twice the time of all others
+    [pytest.param(w, marks=pytest.mark.extended) if w == "exit from a full stack" else w for w in CALLS],
+)
 def test_a_program_ends_like_the_original(way: str, tmp_path: Path) -> None:
     native, executable, sites, module = built()
     plain, recorded = (
