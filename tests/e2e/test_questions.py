@@ -208,6 +208,7 @@ def test_different_programs_are_named_before_numbers(tmp_path: Path, capsys: Cap
         assert main(["report", *saved, "-o", str(tmp_path / "page.html"), "--force"]) == 0
         page = html.unescape((tmp_path / "page.html").read_text())
         assert [said in text for text in (shown, item["other_program"], page)] == [is_other] * 3
+        assert "What a programmer would write, per node count" in page  # not the least that was found
         capsys.readouterr()
 
 
