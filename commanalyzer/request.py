@@ -24,6 +24,7 @@ MODELS: tuple[Model, ...] = ("volume", "hpdc18")
 MAX_NODES = 1_000_000
 DEFAULT_NODES = (2, 4, 8, 16)
 DEFAULT_IMBALANCE = 0.03
+ONE_DIVISION = "all rules make one division; commanalyzer partition RESULT --decompose RULE counts another"
 _T = TypeVar("_T")
 Nodes: TypeAlias = int | str | Iterable[int]
 _ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
@@ -128,6 +129,9 @@ class PartitionRequest:
         known = f"expected one of {', '.join(EFFORTS)}, found {self.effort!r}"
         _require(self.effort in EFFORTS, known, "--effort")
         _require_positive("time", time_limit=self.time_limit_s)
+        names = [re.split(r"[=\[]", rule)[0].strip() for rule in self.decompose if rule.strip()[:1] != "*"]
+        text = f"expected one rule for each array, found {', '.join(self.decompose)}"
+        _require(len(set(names)) == len(names), text, "--decompose", ONE_DIVISION)
         size = self.coarsen
         is_size = size in ("auto", "never") or (isinstance(size, int) and size >= 1)
         _require(is_size, f"expected auto, never or a number of vertices, found {size!r}", "--coarsen")
@@ -184,9 +188,9 @@ def several(given: _T | Iterable[_T]) -> tuple[_T, ...]:
     return (cast(_T, given),) if isinstance(given, str | os.PathLike) else tuple(cast(Iterable[_T], given))
 
 
-def _require(condition: bool, message: str, where: str = "") -> None:
+def _require(condition: bool, message: str, where: str = "", hint: str = "") -> None:
     if not condition:
-        raise ConfigError(message, where=where)
+        raise ConfigError(message, where=where, hint=hint)
 
 
 def _require_positive(what: str, **options: float | None) -> None:

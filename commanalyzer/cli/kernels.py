@@ -76,7 +76,7 @@ def patterns_command(request: AnalysisRequest, out: Outputs) -> None:
     metavar="NAME",
     help="Executions of this function or marked region are the tasks, not kernel loops; repeatable.",
 )
-@options.flag("--celerity", help="Print accessor declarations for a port to SYCL/Celerity.")
+@options.flag("--celerity", help="Print accessor declarations for a port to SYCL/Celerity (> FILE).")
 @options.file("--dot", help="Write the graph with repetitions folded, for Graphviz.")
 @options.file("--graphml", help="Write the whole graph as GraphML.")
 @options.file("--picture", help="Draw the graph with repetitions folded: *.svg, *.pdf or *.png.")

@@ -78,7 +78,7 @@ class Allocations:
 
     def named(self, number: int) -> ObjectRecord:
         """What a path makes, with the name that the user gives it."""
-        return _named(list(self._path(number)))
+        return named_path(list(self._path(number)))
 
     def head(self, number: int) -> ObjectRecord:
         """What lies at the beginning of a block with several arrays, with the name that the user gives that.
@@ -87,7 +87,7 @@ class Allocations:
         """
         path = list(self._path(number))
         holders = [{where: holder.last for where, holder in call.holders.items()} for call in path]
-        found = _named([replace(call, holders=h) for call, h in zip(path, holders, strict=True)])
+        found = named_path([replace(call, holders=h) for call, h in zip(path, holders, strict=True)])
         others = [h for call in path for h in call.holders.values() if h.other == found.name]
         return replace(found, place=others[0].other_place) if others else found
 
@@ -98,7 +98,7 @@ class Allocations:
         """
         path, layout = list(self._path(number)), self.layout(number)
         key = reduce(joined_key, (call.key for call in path))
-        start, size, found = layout.starts[which], layout.sizes[which], _named(path)
+        start, size, found = layout.starts[which], layout.sizes[which], named_path(path)
         name = f"{found.name}[{which}]" if len(layout.starts) > 1 else found.name
         key = key if start == HEADER_BYTES else f"{key}+{start}"
         strides = (layout.row,) if layout.row else found.strides
@@ -123,7 +123,7 @@ class Allocations:
         yield self._calls[number]
 
 
-def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
+def named_path(path: Sequence[ObjectRecord]) -> ObjectRecord:
     """The allocation with the name that the outermost frame with one gives it, else its own description."""
     found, inner, whole, where = path[-1], "", -1, None
     has_name, is_result = False, True

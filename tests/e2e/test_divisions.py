@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from commanalyzer.cli.main import main
+from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.request import PartitionRequest
 from tests.e2e.analysed import analyse_text
 from tests.e2e.command import HEAT, Done, succeed
 from tests.e2e.theory import heat2d_words_per_step
@@ -76,6 +78,10 @@ def write_map(path: Path, part: list[int], *, names: tuple[str, ...] = ("a", "b"
 def test_an_array_has_one_rule(folder: Path, rules: tuple[str, str]) -> None:
     told = refused(folder, "--decompose", rules[0], "--decompose", rules[1])
     assert "expected one rule for each array" in told
+    assert "all rules make one division; commanalyzer partition" in " ".join(told.split())
+    if "*" not in rules[0]:
+        with pytest.raises(ConfigError, match="one rule for each array"):  # before anything is recorded
+            PartitionRequest(nodes=(2,), decompose=rules)
 
 
 def test_a_rule_of_an_array_goes_before_that_of_all(folder: Path) -> None:

@@ -15,6 +15,7 @@ from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.value_graph import NO_LOOP
 from commanalyzer.report.result.exports import export_result
 from commanalyzer.result.comparison.difference import Change
+from commanalyzer.result.results import AnalysisResult
 from tests.e2e.command import HEAT
 from tests.native import ROOT
 from tests.samples import sample_decomposition, sample_result
@@ -207,7 +208,23 @@ def test_different_programs_are_named_before_numbers(tmp_path: Path, capsys: Cap
         assert main(["report", *saved, "-o", str(tmp_path / "page.html"), "--force"]) == 0
         page = html.unescape((tmp_path / "page.html").read_text())
         assert [said in text for text in (shown, item["other_program"], page)] == [is_other] * 3
+        assert "What a programmer would write, per node count" in page  # not the least that was found
         capsys.readouterr()
+
+
+def test_files_of_one_name_may_be_different_programs() -> None:
+    def made(path: str, digest: str) -> AnalysisResult:
+        result = sample_result()
+        return replace(result, provenance=replace(result.provenance, input_hashes=((path, digest),)))
+
+    first = made("a/main.c", "1")
+    for other, is_told in (
+        *((made("b/main.c", "2"), True), (made("b/main.c", "1"), False)),  # another file, a copy
+        *((made("a/main.c", "2"), False), (made("a/other.c", "2"), False)),  # changed, renamed
+    ):
+        (item,) = first.diff(other)
+        said = "These may be different programs: a/main.c before, b/main.c after;"
+        assert item.other_program.startswith(said) if is_told else not item.other_program
 
 
 def test_differences_name_what_they_leave_out() -> None:

@@ -360,6 +360,21 @@ def _problem(status: int, log: Path) -> str:
     return ""
 
 
+def _read_changed(name: str, options: argparse.Namespace, became: Counter[str]) -> None:
+    """Read changed files of a kind, add what became of each to ``became``."""
+    with tempfile.TemporaryDirectory() as good:
+        trial = Trial(KINDS[name], Path(good))
+        for seed in range(options.seed, options.seed + options.files):
+            with tempfile.TemporaryDirectory() as folder:
+                outcome, problem = trial.run(seed, Path(folder))
+                became[outcome] += 1
+                if problem:
+                    kept = options.keep / f"{name}-{seed}"
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(Path(folder) / KINDS[name].name, kept)
+                    sys.stdout.write(f"{kept}: {problem}\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--files", type=int, default=100, help="of each kind")
@@ -370,22 +385,18 @@ def main() -> int:
     failures = 0
     for name in options.kind or KINDS:
         became: Counter[str] = Counter()
-        with tempfile.TemporaryDirectory() as good:
-            trial = Trial(KINDS[name], Path(good))
-            for seed in range(options.seed, options.seed + options.files):
-                with tempfile.TemporaryDirectory() as folder:
-                    outcome, problem = trial.run(seed, Path(folder))
-                    became[outcome] += 1
-                    if problem:
-                        kept = options.keep / f"{name}-{seed}"
-                        kept.parent.mkdir(parents=True, exist_ok=True)
-                        shutil.copyfile(Path(folder) / KINDS[name].name, kept)
-                        sys.stdout.write(f"{kept}: {problem}\n")
+        is_interrupted = False
+        try:
+            _read_changed(name, options, became)
+        except KeyboardInterrupt:
+            is_interrupted = True
         failures += became["failed"]
         sys.stdout.write(
-            f"{name}: of {options.files} files {became['refused']} were refused, {became['as before']} read "
+            f"{name}: of {became.total()} files {became['refused']} were refused, {became['as before']} read "
             f"as before the change, {became['otherwise']} as something else, {became['failed']} failed\n"
         )
+        if is_interrupted:
+            return 128 + signal.SIGINT
     return 1 if failures else 0
 
 

@@ -29,7 +29,8 @@ division_options = options.all_of(
         multiple=True,
         metavar="RULE",
         type=options.rule,
-        help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable.",
+        help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable: all "
+        "rules make one division, `commanalyzer partition` counts another one.",
     ),
     options.file("--owner-map", help="Also count these owners: CSV (object,index,part) or .npy."),
     options.with_default(

@@ -24,6 +24,7 @@ from commanalyzer.division.regular.shapes import Array, Shaped, find_arrays, sha
 from commanalyzer.foundation.errors import ConfigError
 from commanalyzer.graph.storage.store import AnyGraph
 from commanalyzer.graph.value_graph import HomeObject, Int32
+from commanalyzer.request import ONE_DIVISION
 
 _MOST_LISTED = 12
 _SEPARATORS = (".", "%", "::")  # of members, and of scopes in Fortran
@@ -123,7 +124,8 @@ def rule_owners(graph: AnyGraph, rules: Sequence[Rule], num_parts: int) -> Int32
         found = blocks.owners(blocks.cuts(grid, sizes=sizes))
         own = found >= 0
         if (is_named & own).any() or (rule.name == "*" and (owner[own] >= 0).any()):
-            raise ConfigError(f"expected one rule for each array, found another: {rule.text}", where=_OPTION)
+            message = f"expected one rule for each array, found another: {rule.text}"
+            raise ConfigError(message, where=_OPTION, hint=ONE_DIVISION)
         is_named |= own & (rule.name != "*")
         owner[own] = found[own]
     return owner

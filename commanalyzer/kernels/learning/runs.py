@@ -23,7 +23,7 @@ from commanalyzer.scaling.laws.terms import Floats
 KERNEL, SPEEDUP, TIME, PHYSICS, MACHINE = "kernel", "speedup", "time_s", "physics", "machine"
 DEVICES = "devices"
 PHYSICS_EFFICIENCY = "ln_physics_efficiency"  # what models that correct physics see beside the features
-_HINT = "commanalyzer features SOURCES --run --json gives the features of each kernel"
+_HINT = "commanalyzer features SOURCES --run --json FILE gives the features of each kernel"
 
 
 @dataclass(frozen=True, slots=True)

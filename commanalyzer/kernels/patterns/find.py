@@ -32,10 +32,13 @@ Reference: E. Raman et al., *Parallel-stage decoupled software pipelining*, CGO 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
+from commanalyzer.graph.allocations import named_path
 from commanalyzer.kernels.patterns.flows import (
     Carried,
     CodeSite,
@@ -46,13 +49,18 @@ from commanalyzer.kernels.patterns.flows import (
     LoopCount,
     Part,
 )
-from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, strong_components
+from commanalyzer.program.ir.cfg import ControlFlow, Loop, control_flow, reached, strong_components
 from commanalyzer.program.ir.model import Function, Instruction, Module
 from commanalyzer.program.ir.names.addresses import source_name
 from commanalyzer.program.ir.names.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.program.ir.names.source_text import loop_place, user_place
+from commanalyzer.recording.instrument.plan import PlanOptions, plan_module
+from commanalyzer.recording.instrument.sites import ObjectRecord
 from commanalyzer.recording.interpreter.machine import Machine
 from commanalyzer.recording.interpreter.run import interpret_on
+
+_UNNAMED = "temporary"  # as a recording calls what no variable declares
+_CONSTRUCTION = re.compile(r"construct|uninitialized|EC[1-3][BE]", re.IGNORECASE)
 
 
 class SourceNames:
@@ -93,16 +101,19 @@ class SourceNames:
     def accessed(self, line: int, known: str) -> str:
         """Variable that an access of the module's ``line`` goes through; a global's own name."""
         if known.startswith("@") and "/" not in known:
-            return known.removeprefix("@")
+            return self.of_object(known).name
         function, instruction = self._instruction[line]
         pointers = [o for o in instruction.operands if o.type.kind == "ptr"]
         definition = self._registers[function.name].definition
         variables = self._debug.variables_of(function)
-        text = pointers[-1].text if pointers else ""
-        while text and not self._own_name(variables.get(text, -1)):
-            step = definition.get(text)
-            text = step.operands[0].text if step is not None and step.operands else ""
-        return self._own_name(variables[text]) if text else self.of_object(known)
+
+        def bases(text: str) -> list[str]:
+            step = definition.get(text)  # pointers that are swapped come from each other
+            return [o.text for o in step.operands[: None if step.opcode == "phi" else 1]] if step else []
+
+        texts = reached([pointers[-1].text], bases) if pointers else ()
+        names = (self._own_name(variables.get(text, -1)) for text in texts)
+        return next(filter(None, names), "") or self.of_object(known).name
 
     def _own_name(self, variable: int) -> str:
         """Name of a variable of the user's code; empty for others."""
@@ -111,26 +122,24 @@ class SourceNames:
         name, place = self._debug.variable(variable)
         return "" if is_library(place.file) else name
 
-    def of_object(self, known: str) -> str:
-        """Variable that held the address of a stack or heap object first: ``function/%register``."""
-        return self._own_name(self._holder(known)) or "memory"
+    def of_object(self, known: str) -> ObjectRecord:
+        """A variable, or what calls ``function/%register`` make, as a recording has it; else ``memory``."""
+        path = [self._records[key] for key in known.split() if key in self._records]
+        found = named_path(path or [ObjectRecord(known, _UNNAMED, "", SourcePlace())])
+        return replace(found, name="memory") if "#" in found.name or found.name == _UNNAMED else found
 
-    def origin(self, known: str) -> SourcePlace:
-        """Where the user's code makes such an object, after calls ``function/line``, or else declares it."""
-        *calls, last = known.split()
-        lines = [n for n, (f, i) in self._instruction.items() if f"{f.name}/{i.name}" == last]
-        lines += [int(call.rpartition("/")[2]) for call in reversed(calls)]
-        places = (p for p in map(self.place, lines) if p.line and not is_library(p.file))
-        return next(places, self._debug.variable(self._holder(known))[1])
+    @cached_property
+    def _records(self) -> dict[str, ObjectRecord]:
+        sites = plan_module(self._module, PlanOptions()).sites
+        frames = (record for frame in reversed(sites.frames) for record in reversed(frame))
+        return {record.key: record for record in (*frames, *sites.globals, *sites.allocations)}
 
-    def _holder(self, known: str) -> int:
-        owner, _, register = known.partition("/")
-        function = next((f for f in self._module.functions if f.name == owner), None)
-        if function is None:
-            return -1
-        held = self._debug.variables_of(function)
-        held |= {r.register: r.variable for r in function.debug_records if r.kind == "declare"}
-        return held.get(register, -1)
+    def constructs(self, line: int) -> bool:
+        """The instruction on the module's ``line`` is of what the C++ library constructs objects with."""
+        spots = self._debug.spots(self._instruction[line][1].debug_location)
+        functions = (self._debug.fields(s.subprogram) for s in spots if is_library(s.place.file))
+        names = (f.get("name", "") + " " + f.get("linkageName", "") for f in functions)
+        return any(map(_CONSTRUCTION.search, names))
 
 
 # A pipeline that gains less is none: with 1.01, every loop over time with something before it is one; with 2,

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import count
 
 from commanalyzer.kernels.tasks.graph import HOST, Kernel, RangeAccess, Task
 from commanalyzer.kernels.tasks.mappers import Box
@@ -37,20 +38,29 @@ def celerity_text(kernels: Sequence[Kernel], tasks: Sequence[Task] = ()) -> str:
     for access in (access for own in order for *_, accesses in own for access in accesses):
         if access.buffer not in buffers or len(access.shape) > len(buffers[access.buffer].shape):
             buffers[access.buffer] = access
+    called = _identifiers(buffers)
     described = "\n".join(
-        f"// {_name(name)}_buf: celerity::buffer<T, {len(own.shape)}> of {' x '.join(map(str, own.shape))}, "
-        f"T of {own.element_bytes} bytes"
+        f"// {called[name]}_buf: celerity::buffer<T, {len(own.shape)}> of {' x '.join(map(str, own.shape))}, "
+        f"T of {own.element_bytes} bytes: {name}"
         for name, own in buffers.items()
     )
-    return "\n\n".join([described, *(_submission(own, buffers) for own in order)]) + "\n"
+    return "\n\n".join([described, *(_submission(own, buffers, called) for own in order)]) + "\n"
 
 
-def _name(buffer: str) -> str:
-    """Beginning of names in C++: no words of it, as ``new`` is, and ``a#2`` is not ``a_2``."""
-    return re.sub(r"\W", "_", buffer.replace("#", "__"))
+def _identifiers(buffers: Iterable[str]) -> dict[str, str]:
+    """Beginnings of names in C++, all different: ``new_buf`` is no word of it; ``__`` is reserved."""
+    result: dict[str, str] = {}
+    for name in buffers:
+        member = re.split(r"\.|%|::", re.sub(r" \(.*\)|#\d+", "", name))[-1]
+        begin = re.sub(r"[\W_]+", "_", member).strip("_") or "memory"
+        numbered = (f"{begin}_{number}" if number > 1 else begin for number in count(1))
+        result[name] = next(text for text in numbered if text not in result.values())
+    return result
 
 
-def _submission(launches: Sequence[_Launch], buffers: Mapping[str, RangeAccess]) -> str:
+def _submission(
+    launches: Sequence[_Launch], buffers: Mapping[str, RangeAccess], called: Mapping[str, str]
+) -> str:
     kernel, extent, accesses = launches[0]
     dimensions = len(extent)
     lines = [f"// {kernel.name}, {kernel.place.file}:{kernel.place.line}"]
@@ -68,7 +78,8 @@ def _submission(launches: Sequence[_Launch], buffers: Mapping[str, RangeAccess])
         buffer = merged[0].buffer
         taken[buffer] += 1
         number = f"_{taken[buffer]}" if taken[buffer] > 1 else ""
-        declared = _accessor(merged, f"{_name(buffer)}_acc{number}", buffers[buffer].shape, dimensions)
+        name = called[buffer]
+        declared = _accessor(merged, f"{name}_acc{number}", name, buffers[buffer].shape, dimensions)
         lines += [f"    {line}" for line in declared]
     extents = ", ".join(str(end - first) for first, end in extent)
     arguments = f"celerity::range<{dimensions}>({extents})"
@@ -97,7 +108,7 @@ def _merged(accesses: Sequence[RangeAccess]) -> list[tuple[RangeAccess, ...]]:
 
 
 def _accessor(
-    accesses: tuple[RangeAccess, ...], name: str, shape: Sequence[int], dimensions: int
+    accesses: tuple[RangeAccess, ...], name: str, buffer: str, shape: Sequence[int], dimensions: int
 ) -> list[str]:
     access = accesses[-1]
     is_written = access.mode == "write"
@@ -113,7 +124,7 @@ def _accessor(
     elif mode == "write_only":
         options += ", celerity::no_init"
     lines = [f"// {name}: {remark}"] if remark else []
-    return [*lines, f"celerity::accessor {name}({_name(access.buffer)}_buf, cgh, {mapper}, {options});"]
+    return [*lines, f"celerity::accessor {name}({buffer}_buf, cgh, {mapper}, {options});"]
 
 
 def _mapper(access: RangeAccess, dimensions: int) -> tuple[str, str]:

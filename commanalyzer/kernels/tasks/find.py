@@ -270,14 +270,14 @@ class _Assembler:
             linears = [(site, g.linear) for site, g in zip(sites, own, strict=True) if g.linear]
             element = min(int(log.size[g.at].min()) for g in own)
             known = log.objects[group.object]
-            name = self._a.names.of_object(known.name)
-            if (known.name.startswith("@") and "/" not in known.name) or name == "memory":
+            name = self._a.names.of_object(known.name).name
+            if name == "memory":
                 name = self._a.names.accessed(int(log.line[group.at[0]]), known.name)
             shape = shape_of(known.size_bytes, element, pitches_of(linears, known.size_bytes))
             result[group.object] = _Buffer(name, shape, element)
         times, taken = Counter(buffer.name for buffer in result.values()), Counter[str]()
         for number, buffer in result.items():
-            name, place = buffer.name, self._a.names.origin(log.objects[number].name)
+            name, place = buffer.name, self._a.names.of_object(log.objects[number].name).place
             if times[name] > 1 and place.line:
                 name = f"{name} ({Path(place.file).name}:{place.line})"
             taken[name] += 1

@@ -333,6 +333,11 @@ def training_data(profiles: Sequence[Profile], classes: Classes) -> TrainingData
             f"expected {len(classes.runs)} profiles, as were classified, found {len(profiles)}"
         )
     names = tuple(sorted(profiles[0].scale))
+    if not names and len(profiles) > 1:
+        raise ProfileError(
+            f"expected {len(profiles)} profiles that say their scale, found no scaling parameter",
+            hint="commanalyzer profile --scale n=64 -o FILE says it, in every run",
+        )
     scale = np.array([[p.scale[name] for name in names] for p in profiles]).reshape(len(profiles), len(names))
     total = np.array([float(len(p.ranks)) for p in profiles])
     found = [n for i, n in enumerate(names) if (scale[:, i] == total).all()]

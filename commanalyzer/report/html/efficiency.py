@@ -47,7 +47,8 @@ _TIMES = ("latency", "message_overhead", "gap", "allreduce")
 
 def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
     """How bytes, efficiency and speed-up depend on the number of nodes."""
-    caption = f"Least communication per node count, {extent(subject.result)}"
+    what = "What a programmer would write" if subject.result.counted is None else "What the program sent"
+    caption = f"{what}, per node count, {extent(subject.result)}"
     blocks: list[Content] = [page_table(caption, subject.bests, _fields(subject.result))]
     known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
     leading = [c for c in known if c.best.model == subject.largest.model]

@@ -34,6 +34,8 @@ from commanalyzer.result.results import AnalysisResult
 
 _OF_GRAPHS = frozenset(("metis", "hatchet", "hmetis", "partition"))
 _MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}
+# Options of what is written; of other formats --nodes and --model
+_USED = {"extrap": ("model", "param"), "hatchet": ("nodes",), "json": (), "metis": (), "hmetis": ()}
 _MOST_EDGES = 4096  # about what Graphviz places in a minute: 64 nodes that all talk to each other
 
 
@@ -59,6 +61,10 @@ def export_result(
             f"expected a prediction to export as {form}, found a counted MPI run: it has no value graph",
             hint="csv, matrixmarket, dot, graphml, extrap and json work",
         )
+    used = _USED.get(form, ("nodes", "model"))
+    given = {"nodes": nodes is not None, "model": bool(model), "param": bool(parameters)}
+    if unused := [f"--{name}" for name in given if given[name] and name not in used]:
+        raise ConfigError(f"expected options that --format {form} uses, found {', '.join(unused)}")
     whole: dict[str, Callable[[], None]] = {
         "json": lambda: write_text(path, json_text(result), force=True),
         "extrap": lambda: write_extrap(path, measurements(result, model, parameters or {})),

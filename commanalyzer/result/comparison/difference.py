@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.foundation.errors import ConfigError
@@ -19,6 +20,10 @@ from commanalyzer.request import Nodes, node_counts
 from commanalyzer.result.causes import ATTRIBUTED_FLOWS, lines_of, path_of
 from commanalyzer.result.results import AnalysisResult, Decomposition
 
+_DIFFERENT = (
+    "These {} different programs: {} before, {} after; bytes on as many nodes are compared, "
+    "variables and lines of the same name."
+)
 TextOf = Callable[[AnalysisResult, LineTraffic], str]
 
 
@@ -159,15 +164,15 @@ def _difference(
 
 
 def _other_program(before: AnalysisResult, after: AnalysisResult) -> str:
-    """What is compared, where regions differ or names do; an executable is called like its source."""
+    """What is compared, where regions, names or files of one name differ; an executable is as its source."""
     names = [f"{result.program}." for result in (before, after)]
     if before.regions == after.regions and (names[0].startswith(names[1]) or names[1].startswith(names[0])):
-        return ""
+        files = zip(before.provenance.input_hashes, after.provenance.input_hashes, strict=False)
+        moved = [(a, b) for (a, old), (b, new) in files if a != b and old != new]
+        pairs = (_DIFFERENT.format("may be", *p) for p in moved if Path(p[0]).name == Path(p[1]).name)
+        return next(pairs, "")
     ran = (", region ".join((shlex.join(r.command), *r.regions)) for r in (before, after))
-    return (
-        "These are different programs: {} before, {} after; bytes on as many nodes are compared, "
-        "variables and lines of the same name."
-    ).format(*ran)
+    return _DIFFERENT.format("are", *ran)
 
 
 def _lines(

@@ -290,11 +290,29 @@ def test_export(tmp_path: Path, capsys: Capture, form: str, check: Callable[[str
     written = sample_decomposition(method="blocks 2", best=False, pair_bytes=80)
     saved, target = tmp_path / "saved.cmz", tmp_path / "out"
     save(sample_result(sample_decomposition(), written), saved)
-    command = ["export", str(saved), "--format", form, "-o", str(target), "--param", "n=256"]
+    command = ["export", str(saved), "--format", form, "-o", str(target)]
+    command += ["--param", "n=256"] * (form == "extrap")
     assert main(command) == 0
     assert check(target.read_text())
     assert main(command) == 1
     assert main([*command, "--force"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "unused"),
+    [
+        *(("hatchet", ["--model", "hpdc18"]), ("json", ["--nodes", "2"]), ("metis", ["--model", "volume"])),
+        *(("csv", ["--param", "n=256"]), ("extrap", ["--nodes", "2"])),
+    ],
+)
+def test_export_refuses_what_it_does_not_use(
+    tmp_path: Path, capsys: Capture, form: str, unused: list[str]
+) -> None:
+    saved, target = tmp_path / "saved.cmz", tmp_path / "out"
+    save(sample_result(sample_decomposition()), saved)
+    assert main(["export", str(saved), "--format", form, "-o", str(target), *unused]) == 1
+    assert f"expected options that --format {form} uses, found {unused[0]}" in capsys.readouterr().err
+    assert not target.exists()
 
 
 def test_streams_of_another_alphabet_are_no_error(tmp_path: Path) -> None:

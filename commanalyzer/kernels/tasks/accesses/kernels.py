@@ -191,6 +191,12 @@ def analyse(module: Module, run: ObservedRun[WorkItemObserver], regions: Set[str
     words = words_of(log)
     ancestors = log.ancestors()
     judgement = judge(log, words, loop_patterns(module, run), ancestors)
+    names = SourceNames(module, run.registers)
+    for index, site in enumerate(log.sites):
+        at = np.flatnonzero((log.site[log.place] == index) & site.is_loop)
+        is_fill = len(np.unique(log.address[at[~log.is_write[at]]])) < 2  # a copy reads more than one
+        if len(at) and is_fill and names.constructs(int(log.line[at[0]])):
+            judgement[index] = Judgement.OTHER  # initial values
     is_root = _roots(log, judgement, regions)
     execution = executions(log, is_root, ancestors, _outside(module, run, log, is_root))
     is_index = np.isin(log.line, list(run.observer.indices)) & ~log.is_write
@@ -216,7 +222,7 @@ def analyse(module: Module, run: ObservedRun[WorkItemObserver], regions: Set[str
         is_index,
         is_update,
         np.array(sorted({write for _, write in pairs}), np.int64),
-        SourceNames(module, run.registers),
+        names,
     )
 
 

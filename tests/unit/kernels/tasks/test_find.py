@@ -242,6 +242,36 @@ def test_buffers_of_one_name_say_where_they_are_made() -> None:
     assert buffers == {"u", "new (program.c:6)", "new (program.c:6)#2", "new (program.c:11)"}
 
 
+VECTORS = """
+#include <cstdio>
+#include <vector>
+struct Grid {
+  int n;
+  std::vector<double> u, v;
+  void init(int m) { n = m; u.resize(m); v.assign(m, 0.0); }
+  void step() { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1]; u.swap(v); }
+};
+int main(int argc, char **) {
+  Grid s;
+  s.init(14 + 2 * argc);
+  for (int i = 0; i < s.n; i++) s.u[i] = i;
+  for (int t = 0; t < 3; t++) s.step();
+  std::vector<double> copy = s.u;
+  std::printf("%g\\n", copy[3]);
+}
+"""
+
+
+def test_swapped_vectors_are_members_and_their_construction_is_no_kernel(tmp_path: Path) -> None:
+    (source := tmp_path / "program.cpp").write_text(VECTORS)
+    graph = find_tasks(compile_request(AnalysisRequest(sources=(source,)))[1])
+    assert [(k.name, mappers(k)) for k in graph.kernels][:2] == [
+        ("main", {("s.u", "write", "one-to-one")}),
+        ("step", {("s.u", "read", "neighborhood(1)"), ("s.v", "write", "one-to-one")}),
+    ]
+    assert {e.buffer for e in graph.edges} <= {"s.u", "s.v", "copy"}
+
+
 MARKED = """
 #include "commanalyzer.h"
 int main(void) {

@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -156,6 +157,17 @@ def test_declarations_compile(text: str, tmp_path: Path) -> None:
     done = run(*command, "-o", tmp_path / "port.o", tmp_path / "port.cpp")
     assert done.status == 0, done.stderr
     assert len(buffers) == len({a.buffer for task in graph.tasks if task.range for a in task.accesses})
+
+
+def test_identifiers_are_different_and_none_is_reserved(graph: TaskGraph) -> None:
+    names = ("s.u", "memory (t.cpp:4)", "memory (t.cpp:4)#2", "m%u", "a__b", "u_2")
+    first = graph.kernels[0]
+    accesses = tuple(replace(first.accesses[0], buffer=name) for name in names)
+    described = celerity_text([replace(first, accesses=accesses)]).partition("\n\n")[0].splitlines()
+    found = {line.rpartition(": ")[2]: line.split()[1].rstrip(":") for line in described}
+    assert [found[name] for name in names] == [
+        *("u_buf", "memory_buf", "memory_2_buf", "u_2_buf", "a_b_buf", "u_2_2_buf"),
+    ]
 
 
 def test_repeated_launches_declare_all_their_buffers() -> None:

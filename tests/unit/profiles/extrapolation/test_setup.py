@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 from click import BadParameter
 
 from commanalyzer.cli.parameters.options import settings
-from commanalyzer.foundation.errors import ConfigError
+from commanalyzer.foundation.errors import ConfigError, ProfileError
 from commanalyzer.profiles.classification.classify import classify
 from commanalyzer.profiles.extrapolation.data import (
     Constraints,
@@ -20,6 +21,12 @@ from commanalyzer.scaling.laws.law import Formula
 from tests.made_profiles import grid_profile
 
 KNOWN = ("LSys", "ILP0", "F0mem", "D0dreuse", "MPIsentBytes")
+
+
+def test_runs_without_a_scale_are_not_extrapolated() -> None:
+    profiles = [replace(grid_profile((p,), 64), scale={}) for p in (3, 4)]
+    with pytest.raises(ProfileError, match="2 profiles that say their scale, found no scaling parameter"):
+        training_data(profiles, classify(profiles, "clusters"))
 
 
 def test_written_setups_say_the_defaults(tmp_path: Path) -> None:
