@@ -30,7 +30,7 @@ BUDGETS = {
     "kernels": 6_626,
     "machine": 4_540,
     "profiles": 4_773,
-    "program": 8_733,
+    "program": 8_732,
     "recording": 10_580,
     "report": 6_949,
     "result": 2_558,

@@ -181,8 +181,7 @@ def _input_file(path: Path) -> InputFile:
         raise ConfigError(
             f"expected a readable source file, found: {error.strerror}",
             where=str(path),
-            hint="options that take no value leave what follows them to be a source (what --celerity prints: "
-            "> FILE); arguments of the program go behind --, as in: prog.c -- 100",
+            hint="arguments of the program go behind --: commanalyzer analyze prog.c -- 100",
         ) from error
     if not data.strip():
         raise ConfigError("expected a program, found an empty file", where=str(path))
